@@ -1,0 +1,37 @@
+"""What an arm is: a source that can be drawn from, at a price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kabc.arms.callables import CallableArm
+from kabc.arms.pools import PoolArm
+from kabc.errors import ArmError
+
+
+class Arm(Protocol):
+    """A source of samples. `draw` must give n independent samples, one row each."""
+
+    @property
+    def remaining(self) -> int | None:
+        """How many more samples it can give; None when there is no end."""
+
+    def draw(self, n: int, rng: np.random.Generator) -> ArrayLike:
+        """The next n samples, (n,) or (n, d). All randomness comes from rng."""
+
+
+def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:
+    """An arm from a callable draw(n, rng) or a finite pool of samples; `rng` puts a pool in random order."""
+    if hasattr(source, "draw") and hasattr(source, "remaining"):
+        return source
+    if callable(source):
+        return CallableArm(source)
+    if isinstance(source, str | bytes | dict) or source is None:
+        raise ArmError(
+            f"{source!r} is not an arm; pass a callable draw(n, rng) or an array of samples, one row each"
+        ).of_arm(name)
+    return PoolArm(name, source, rng)

@@ -1,0 +1,216 @@
+"""What it will cost, before paying: the theorem's bound and the round-by-round schedule of a KABC strategy.
+
+| symbol    | here                   | meaning                                                                    |
+|-----------|------------------------|----------------------------------------------------------------------------|
+| s_*^2     | `squared_separation`   | min over cross pairs of gap^2 / (V_i v V_j) and 2 gap / sqrt(g-bar)        |
+| k_*       | `k_star`               | ceil(log2(128 / s_*^2)) v 1, the round by which the theorem stops          |
+| tau       | `theorem_bound`        | 8 N (128/s_*^2 v 1) log(32 (N^2 - N) k_*^2 / delta), eq. bound_budget      |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.embeddings import embed
+from kabc.errors import SettingsError
+from kabc.evidence.thresholds import pair_thresholds, squared_separation
+from kabc.kernels import Gaussian, Kernel
+from kabc.partitions import single_linkage
+from kabc.samples import as_points
+from kabc.strategies import KABC, make_strategy
+from kabc.strategies.base import positive_number
+
+_MOST_ROUNDS = 400  # a schedule that is not through by then has a budget beyond any purse
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRound:
+    """One row of the schedule: what round k draws and tests, and what its threshold would be."""
+
+    number: int
+    delta: float
+    n: int
+    n_samples: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a strategy will cost. Print it for a table.
+
+    `expected_round` is the first round whose threshold, at these variances, lies under the gap: about where it stops.
+    `sure_round` is the first by which the proof says that it stops, with probability 1 - delta. `theorem_bound` is the
+    paper's bound on the budget of the published settings.
+    """
+
+    n_arms: int
+    n_clusters: int
+    delta: float
+    gap: float
+    variance: float
+    squared_separation: float
+    k_star: int
+    theorem_bound: float
+    rounds: tuple[PlannedRound, ...]
+    expected_round: int
+    sure_round: int
+    estimated: bool
+
+    @property
+    def expected_samples(self) -> int:
+        """All samples up to the expected stopping round."""
+        return self._samples_at(self.expected_round)
+
+    @property
+    def sure_samples(self) -> int:
+        """All samples up to the round that the proof promises."""
+        return self._samples_at(self.sure_round)
+
+    def _samples_at(self, number: int) -> int:
+        return next(row.n_samples for row in self.rounds if row.number == number)
+
+    def __str__(self) -> str:
+        source = "estimated from a pilot: a guess" if self.estimated else "as given"
+        bound = f"{math.ceil(self.theorem_bound):,} samples (k_* = {self.k_star})"
+        return "\n".join(
+            [
+                f"{self.n_arms} arms, {self.n_clusters} groups, delta = {self.delta:g}",
+                f"gap {self.gap:.4g}, variance {self.variance:.4g} ({source}); s_*^2 = {self.squared_separation:.4g}",
+                f"{'round':>5} {'delta_k':>10} {'n per arm':>12} {'samples in all':>15} {'threshold':>10}",
+                *(self._row(row) for row in self.rounds),
+                f"theorem's bound on the budget of the published settings: {bound}",
+            ]
+        )
+
+    def _row(self, row: PlannedRound) -> str:
+        expected = "  <- expected to stop (threshold under the gap)" if row.number == self.expected_round else ""
+        sure = "  <- sure to stop (proof)" if row.number == self.sure_round else ""
+        figures = f"{row.number:>5} {row.delta:>10.3g} {row.n:>12,} {row.n_samples:>15,} {row.threshold:>10.4f}"
+        return figures + expected + sure
+
+
+def plan(
+    n_arms: int | None = None,
+    n_clusters: int = 2,
+    delta: float = 0.05,
+    *,
+    gap: float | None = None,
+    variances: ArrayLike | None = None,
+    pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | None = None,
+    kernel: Kernel | None = None,
+    strategy: str = "kabc",
+    strategy_options: Mapping[str, Any] | None = None,
+) -> Plan:
+    """What `kabc.cluster` will cost on an instance with this gap, or on one like the pilot.
+
+    Parameters
+    ----------
+    n_arms, n_clusters, delta, strategy, strategy_options : as for `kabc.cluster`; n_arms may be left to the pilot.
+    gap : smallest distance of mean embeddings of different groups.
+    variances : RKHS variance of the arms (one number, or one for each); the largest counts. Default: the kernel's
+        supremum, which no variance exceeds.
+    pilot : instead of both, samples of each arm to estimate them from. The estimate is a guess.
+    kernel : its bounds enter the plan. Default: Gaussian, with the median heuristic where there is a pilot.
+    """
+    if (gap is None) == (pilot is None):
+        raise SettingsError("pass either gap= (and variances=) or pilot=, not both and not neither")
+    rows = [] if pilot is None else _pilot_rows(pilot, kernel)
+    if kernel is None:
+        kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
+    planned = _strategy(
+        strategy, len(rows) if n_arms is None and rows else n_arms, n_clusters, delta, kernel, strategy_options
+    )
+    if rows:
+        gap, variance = _estimate(planned, rows)
+    else:
+        gap, variance = positive_number("gap", gap), _largest_variance(variances, kernel)
+    largest = math.sqrt(2 * (kernel.supremum - kernel.infimum))
+    if gap > largest:
+        raise SettingsError(f"gap {gap:.4g} is more than any two embeddings of this kernel can differ, {largest:.4g}")
+    return _planned(planned, gap, variance, estimated=bool(rows))
+
+
+def _pilot_rows(pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike], kernel: Kernel | None) -> list[NDArray[Any]]:
+    given = list(pilot.values()) if isinstance(pilot, Mapping) else list(pilot)
+    return [as_points(rows) if kernel is None else kernel.coerce(rows) for rows in given]
+
+
+def _strategy(
+    name: str, n_arms: int | None, n_clusters: int, delta: float, kernel: Kernel, options: Mapping[str, Any] | None
+) -> KABC:
+    made = make_strategy(name, n_arms, n_clusters, delta, kernel, options)
+    if not isinstance(made, KABC):
+        raise SettingsError(f"strategy {name!r} has no schedule to plan with; use 'kabc' or 'kabc-tight'")
+    return made
+
+
+def _largest_variance(variances: ArrayLike | None, kernel: Kernel) -> float:
+    if variances is None:
+        return kernel.supremum
+    values = np.asarray(variances, dtype=np.float64)
+    if not values.size or not np.isfinite(values).all() or (values < 0).any():
+        raise SettingsError(f"variances must be finite numbers of at least 0, got {variances!r}")
+    return float(values.max())
+
+
+def _estimate(strategy: KABC, rows: list[NDArray[Any]]) -> tuple[float, float]:
+    """Gap between the closest of K groups (single linkage), with the bias of the squared distances removed."""
+    if len(rows) != strategy.n_arms:
+        raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {strategy.n_arms}")
+    embedding = embed(strategy.kernel, strategy.n_arms).extended(rows)
+    variances = embedding.variances()
+    bias = variances / embedding.counts  # E ||mu_hat - mu||^2
+    squared = embedding.squared_distances() - bias[:, None] - bias[None, :]
+    labels = np.asarray(single_linkage(np.maximum(squared, 0), strategy.n_clusters).labels)
+    across: NDArray[np.bool_] = labels[:, None] != labels[None, :]
+    if not across.any():
+        raise SettingsError("with one group there is no gap to plan for; KABC stops in its first round")
+    smallest = float(squared[across].min())
+    if smallest <= 0:
+        raise SettingsError(
+            f"{int(embedding.counts.min())} samples per arm show no gap between {strategy.n_clusters} groups; "
+            "take a larger pilot, or pass gap= and variances="
+        )
+    return math.sqrt(smallest), float(variances.max())
+
+
+def _planned(strategy: KABC, gap: float, variance: float, estimated: bool) -> Plan:
+    s2 = squared_separation(gap, variance, strategy.kernel)
+    n_arms, delta, schedule = strategy.n_arms, strategy.delta, strategy.schedule
+    k_star = max(1, math.ceil(math.log2(128 / s2)))  # eq. k_*
+    bound = 8 * n_arms * max(128 / s2, 1) * math.log(32 * (n_arms**2 - n_arms) * k_star**2 / delta)  # eq. bound_budget
+    rows: list[PlannedRound] = []
+    expected: int | None = None
+    discarded = 0
+    for k in range(schedule.first, schedule.first + _MOST_ROUNDS):
+        n, delta_k = schedule.n(k), schedule.delta(k)
+        radii = schedule.threshold.radii(n, np.full(n_arms, variance), strategy.kernel, delta_k)
+        height = float(pair_thresholds(radii)[0, 1])
+        rows.append(PlannedRound(k, delta_k, n, n_arms * (n + discarded), height))
+        discarded += 0 if strategy.keep_samples else n
+        if expected is None and height < gap:
+            expected = k
+        if schedule.threshold.sure(n, gap, variance, n_arms, strategy.kernel, delta_k):
+            return Plan(
+                n_arms,
+                strategy.n_clusters,
+                delta,
+                gap,
+                variance,
+                s2,
+                k_star,
+                bound,
+                tuple(rows),
+                k if expected is None else expected,
+                k,
+                estimated,
+            )
+    raise SettingsError(
+        f"no end within {_MOST_ROUNDS} rounds for a gap of {gap:.3g}; raise growth, or ask for a larger gap"
+    )

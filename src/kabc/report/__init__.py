@@ -1,0 +1,1 @@
+"""What people look at: data apart from drawing."""

@@ -1,0 +1,171 @@
+"""What comes out: frozen values that know what is certified and what is a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Status = Literal["decided", "budget", "exhausted", "contradicted"]
+
+STATUS_WORDS: dict[str, str] = {
+    "decided": "decided: the partition is certified",
+    "budget": "undecided: the budget is spent; the groups shown are a guess, pairs told apart are certified",
+    "exhausted": "undecided: an arm ran out of samples; the groups shown are a guess, pairs told apart are certified",
+    "contradicted": "contradicted: there are more groups than asked for; the groups shown are certified to differ",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What speaks against each pair being the same, after the latest round.
+
+    Attributes
+    ----------
+    told_apart : pairs whose distance exceeded its threshold in this round or an earlier one; certified.
+    distances : distances of the mean embeddings in the latest round (eq. empdist); NaN where never computed.
+    thresholds : what the distance of a pair must exceed (eq. threshold).
+    variances : empirical variances of the arms in the latest round (eq. empvar).
+    counts : samples of each arm behind these figures.
+    """
+
+    told_apart: NDArray[np.bool_]  # (N, N)
+    distances: NDArray[np.float64]  # (N, N)
+    thresholds: NDArray[np.float64]  # (N, N)
+    variances: NDArray[np.float64]  # (N,)
+    counts: NDArray[np.int64]  # (N,)
+
+    @classmethod
+    def none(cls, n_arms: int) -> Evidence:
+        """Before the first round: nothing is told apart, nothing is known."""
+        unknown = np.full((n_arms, n_arms), np.nan)
+        return cls(
+            told_apart=np.zeros((n_arms, n_arms), dtype=np.bool_),
+            distances=unknown,
+            thresholds=np.full((n_arms, n_arms), np.inf),
+            variances=np.full(n_arms, np.nan),
+            counts=np.zeros(n_arms, dtype=np.int64),
+        )
+
+    @property
+    def n_told_apart(self) -> int:
+        """Number of (unordered) pairs told apart."""
+        return int(np.count_nonzero(np.triu(self.told_apart, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One ask and its answers: round k, its delta_k, samples per arm tested, samples so far, groups seen."""
+
+    number: int
+    delta: float
+    n: int
+    n_samples: int
+    n_groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """Why a strategy's answer may be trusted: its name, claim, assumptions and rule, in words with the constants."""
+
+    strategy: str
+    claim: str
+    assumptions: tuple[str, ...]
+    rule: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer: which arms are the same, what it cost and why it may be trusted.
+
+    `labels` are numbered by first appearance in arm order. They are certified only when `status` is "decided";
+    otherwise they are a best guess, and what is certified is in `evidence` and `n_groups_at_least`.
+    """
+
+    names: tuple[Hashable, ...]
+    labels: tuple[int, ...]
+    status: Status
+    evidence: Evidence = field(repr=False)
+    samples_per_arm: dict[Hashable, int] = field(repr=False)
+    rounds: tuple[Round, ...] = field(repr=False)
+    guarantee: Guarantee = field(repr=False)
+    delta: float
+    n_clusters: int | None
+    n_groups_at_least: int
+    kernel: str
+    seed: int
+    n_pilot: int = 0
+
+    @property
+    def certified(self) -> bool:
+        """Whether the labels are certified, not a guess."""
+        return self.status == "decided"
+
+    @property
+    def groups(self) -> tuple[tuple[Hashable, ...], ...]:
+        """Names of the arms of each group, in the order of the labels."""
+        return tuple(
+            tuple(name for name, label in zip(self.names, self.labels, strict=True) if label == group)
+            for group in range(max(self.labels) + 1)
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """Every sample drawn: pilot and discarded rounds included."""
+        return sum(self.samples_per_arm.values())
+
+    def __str__(self) -> str:
+        head = f"{STATUS_WORDS[self.status]} ({self.n_samples:,} samples, delta = {self.delta:g})"
+        kind = "group" if self.certified else "group (guess)"
+        lines = [
+            f"  {kind} {number + 1}: {', '.join(str(name) for name in group)}"
+            for number, group in enumerate(self.groups)
+        ]
+        return "\n".join([head, *lines])
+
+    def certificate(self) -> str:
+        """Why the answer may be trusted: claim, assumptions, rule with its constants, and what was seen."""
+        pairs = len(self.names) * (len(self.names) - 1) // 2
+        lines = [
+            f"CERTIFICATE of {self.guarantee.strategy}",
+            f"Status: {STATUS_WORDS[self.status]}.",
+            f"Claim: {self.guarantee.claim}",
+            "Assumptions:",
+            *(f"  - {text}" for text in self.guarantee.assumptions),
+            "Rule:",
+            *(f"  - {text}" for text in self.guarantee.rule),
+            "Seen:",
+            *(f"  - {text}" for text in self._seen(pairs)),
+        ]
+        return "\n".join(lines)
+
+    def _seen(self, pairs: int) -> list[str]:
+        seen = [
+            f"{len(self.names)} arms, {self.n_samples:,} samples in all"
+            + (f", {self.n_pilot:,} of them a pilot that was only used to choose the kernel" if self.n_pilot else ""),
+            f"kernel {self.kernel}; seed {self.seed}",
+            f"{self.evidence.n_told_apart} of {pairs} pairs told apart; at least {self.n_groups_at_least} group(s)",
+        ]
+        if self.rounds:
+            last = self.rounds[-1]
+            seen.append(
+                f"last of {len(self.rounds)} round(s): k = {last.number}, delta_k = {last.delta:.3g}, "
+                f"{last.n:,} samples of each arm, {last.n_groups} component(s)"
+            )
+        closest = self._closest_pair()
+        return [*seen, closest] if closest else seen
+
+    def _closest_pair(self) -> str:
+        """The pair that was told apart by the smallest margin in the latest round."""
+        apart = self.evidence.told_apart & (self.evidence.distances > self.evidence.thresholds)
+        if not apart.any():
+            return ""
+        margin = np.where(apart, self.evidence.distances / self.evidence.thresholds, np.inf)
+        i, j = np.unravel_index(int(np.argmin(margin)), margin.shape)
+        return (
+            f"closest pair told apart: {self.names[i]} and {self.names[j]}, "
+            f"distance {self.evidence.distances[i, j]:.4g} over threshold {self.evidence.thresholds[i, j]:.4g}"
+        )

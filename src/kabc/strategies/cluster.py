@@ -1,0 +1,214 @@
+"""CLUSTER(n, delta'): the paper's Algorithm 1, clustering with a fixed budget of N n samples.
+
+| symbol    | here                 | meaning                                                       |
+|-----------|----------------------|---------------------------------------------------------------|
+| n         | `n`                  | samples of each arm                                           |
+| delta'    | `delta`              | probability of any false split                                |
+| E         | not `told_apart`     | edges: pairs whose distance is at most their threshold        |
+| C         | `partition`          | connected components                                          |
+| s_*, s_0  | `separation`         | signal-to-noise ratio (eq. SNR), or a lower bound of it       |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.embeddings import embed
+from kabc.embeddings.means import Embedding
+from kabc.errors import SettingsError
+from kabc.evidence.thresholds import Threshold, ThresholdName, Union, VarianceAware, make_threshold, pair_thresholds
+from kabc.kernels import Kernel
+from kabc.partitions import Partition, components, leader_components
+from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.strategies.base import (
+    Request,
+    all_arms,
+    arms_number,
+    checked_samples,
+    error_probability,
+    kernel_given,
+    positive_number,
+    whole_number,
+)
+
+Comparisons = Literal["all", "representatives"]
+
+# A squared distance errs by about 1e-7 of the kernel's supremum, so a distance near 0 by the square root of that.
+_DISTANCE_ERROR = 3.2e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one call of CLUSTER sees: the evidence of its own samples alone, and the components."""
+
+    evidence: Evidence
+    partition: Partition
+
+
+def compare(
+    embedding: Embedding, threshold: Threshold, kernel: Kernel, delta: float, comparisons: Comparisons
+) -> Comparison:
+    """Lines 2-14 of Algorithm 1: statistics, thresholds, graph, connected components."""
+    variances = embedding.variances()  # eq. empvar
+    n = int(embedding.counts.min())
+    radii = threshold.radii(n, variances, kernel, delta)  # eq. threshold
+    if comparisons == "representatives":
+        slack = 2 * _DISTANCE_ERROR * math.sqrt(kernel.supremum)
+        found = leader_components(lambda rows, cols: np.sqrt(embedding.squared_distances(rows, cols)), radii, slack)
+        distances, told_apart, partition = found.distances, found.told_apart, found.partition
+    else:
+        distances = np.sqrt(embedding.squared_distances())  # eq. empdist
+        told_apart = distances > pair_thresholds(radii)  # an edge when the distance is at most the threshold
+        partition = components(~told_apart)
+    evidence = Evidence(told_apart, distances, pair_thresholds(radii), variances, embedding.counts)
+    return Comparison(evidence, partition)
+
+
+def comparisons_given(value: object) -> Comparisons:
+    """How pairs are compared: all, or arms with representatives as far as needed."""
+    if value not in get_args(Comparisons):
+        raise SettingsError(f"comparisons must be 'all' or 'representatives', got {value!r}")
+    return value  # type: ignore[return-value]
+
+
+class Cluster:
+    """CLUSTER: draw n samples of every arm once, connect what is not told apart, return the components.
+
+    With probability at least 1 - delta no two arms of one group are separated. Whether all groups are separated
+    depends on n: without a declared separation the partition is a guess (it may be too coarse) and only the pairs
+    told apart are certified. `Cluster.for_separation` chooses n so that the partition is certified, given s_*.
+
+    Parameters
+    ----------
+    n_arms, n, delta, kernel : N, samples of each arm (at least 2), error probability, kernel.
+    threshold, union : see `kabc.KABC`.
+    comparisons : "all" pairs, or "representatives": the same partition from fewer distances (engines with costly
+        distances, many arms); distances that were not needed are NaN in the evidence.
+
+    Cost: N(N+1)/2 blocks of n^2 kernel values (exact kernels) or N n D (kernels with features); O(N^2) memory.
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        n: int,
+        delta: float,
+        kernel: Kernel,
+        *,
+        threshold: ThresholdName = "variance-aware",
+        union: Union = "pairs",
+        comparisons: Comparisons = "all",
+    ) -> None:
+        self.n_arms = arms_number(n_arms)
+        self.n = whole_number("n", n, 2)
+        self.delta = error_probability(delta)
+        self.kernel = kernel_given(kernel)
+        self.n_clusters: int | None = None
+        self.separation: float | None = None
+        self._threshold = make_threshold(threshold, union)
+        self._comparisons = comparisons_given(comparisons)
+        self._seen: Comparison | None = None
+
+    @classmethod
+    def for_separation(
+        cls,
+        n_arms: int,
+        separation: float,
+        delta: float,
+        kernel: Kernel,
+        *,
+        union: Union = "pairs",
+        comparisons: Comparisons = "all",
+    ) -> Cluster:
+        """CLUSTER with n = ceil(128 / s^2 L): non-adaptive with s = s_*, or K unknown with a lower bound s_0 of s_*.
+
+        Its partition is certified for every instance whose s_* is at least `separation`.
+        """
+        s = positive_number("separation", separation)
+        log_term = VarianceAware(union).log_term(arms_number(n_arms), error_probability(delta))
+        n = max(2, math.ceil(128 / s**2 * log_term))
+        strategy = cls(n_arms, n, delta, kernel, union=union, comparisons=comparisons)
+        strategy.separation = s
+        return strategy
+
+    @property
+    def stopped(self) -> bool:
+        return self._seen is not None
+
+    @property
+    def status(self) -> Status | None:
+        if not self.stopped:
+            return None
+        return "budget" if self.separation is None else "decided"
+
+    @property
+    def n_samples(self) -> int:
+        return self.n_arms * self.n if self.stopped else 0
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        if self._seen is None:
+            return ()
+        return (Round(1, self.delta, self.n, self.n_samples, self._seen.partition.n_groups),)
+
+    @property
+    def n_groups_at_least(self) -> int:
+        return 1 if self._seen is None else self._seen.partition.n_groups
+
+    def ask(self) -> Request:
+        return {} if self.stopped else all_arms(self.n_arms, self.n)
+
+    def tell(self, samples: Mapping[int, ArrayLike]) -> None:
+        rows = checked_samples(samples, self.ask(), self.kernel, None)
+        embedding = embed(self.kernel, self.n_arms).extended(rows)
+        self._seen = compare(embedding, self._threshold, self.kernel, self.delta, self._comparisons)
+
+    def recommend(self) -> Partition:
+        if self._seen is None:
+            return Partition((0,) * self.n_arms)
+        return Partition(self._seen.partition.labels, certified=self.status == "decided")
+
+    def evidence(self) -> Evidence:
+        return Evidence.none(self.n_arms) if self._seen is None else self._seen.evidence
+
+    def guarantee(self) -> Guarantee:
+        condition = (
+            "no two arms of one group are separated; whether all groups are separated depends on n"
+            if self.separation is None
+            else f"the partition is right, if the separation s_* of the groups is at least {self.separation:g}"
+        )
+        return Guarantee(
+            strategy=f"CLUSTER(n = {self.n}, delta = {self.delta:g})",
+            claim=f"with probability at least {1 - self.delta:g}, {condition}.",
+            assumptions=assumptions(self.kernel),
+            rule=(
+                self._threshold.describe(self.n_arms).replace("delta_k", "delta"),
+                "groups are the connected components of the pairs not told apart",
+            ),
+        )
+
+
+def assumptions(kernel: Kernel, independent_arms: bool = False) -> tuple[str, ...]:
+    """What the proofs use; see docs/theory.md."""
+    bounds = (
+        f"the kernel stays within [{kernel.infimum:g}, {kernel.supremum:g}] and was fixed before the samples were drawn"
+    )
+    same = (
+        "the kernel is characteristic: the same group means the same distribution"
+        if kernel.characteristic
+        else "the kernel is not characteristic: the same group means the same mean embedding, "
+        "not always the same distribution"
+    )
+    independent = ("samples of different arms are independent of each other",) if independent_arms else ()
+    return ("samples of an arm are independent and identically distributed", *independent, bounds, same)
+
+
+def latest(earlier: NDArray[np.bool_], now: Evidence) -> Evidence:
+    """Evidence of this round, with every pair that an earlier round told apart."""
+    return Evidence(earlier | now.told_apart, now.distances, now.thresholds, now.variances, now.counts)

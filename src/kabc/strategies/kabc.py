@@ -1,0 +1,272 @@
+"""KABC(delta, K): the paper's Algorithm 2 (arXiv 2601.07535), CLUSTER with doubling budgets until K components appear.
+
+| symbol  | here                | meaning                                                                     |
+|---------|---------------------|-----------------------------------------------------------------------------|
+| k       | `Round.number`      | round                                                                       |
+| delta_k | `Schedule.delta`    | error share of round k: delta / (4 k^2)                                     |
+| n_k     | `Schedule.n`        | samples of each arm in round k: ceil(2^k log(8 (N^2 - N) / delta_k))        |
+| C_k     | `Comparison`        | graph and components of round k (see cluster.py)                            |
+
+The defaults are the published algorithm. The switches keep its guarantee (docs/theory.md, Tight variants).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kabc.embeddings import embed
+from kabc.errors import SettingsError
+from kabc.evidence.thresholds import (
+    BoundedDifferences,
+    Threshold,
+    ThresholdName,
+    Tightest,
+    Union,
+    make_threshold,
+    pair_thresholds,
+)
+from kabc.kernels import Kernel
+from kabc.partitions import Partition, single_linkage
+from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.strategies.base import (
+    Request,
+    all_arms,
+    arms_number,
+    checked_samples,
+    error_probability,
+    kernel_given,
+    positive_number,
+    whole_number,
+)
+from kabc.strategies.cluster import Comparisons, assumptions, compare, comparisons_given, latest
+
+Spending = Literal["published", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Rounds k = first, first + 1, ...: their error shares delta_k and budgets n_k."""
+
+    n_arms: int
+    total: float
+    threshold: Threshold
+    spending: Spending
+    growth: float
+    first: int
+
+    def delta(self, k: int) -> float:
+        """delta_k: sums to at most delta over the rounds."""
+        if self.spending == "published":
+            return self.total / (4 * k * k)
+        return self.total / (k * k * _inverse_squares_from(self.first))
+
+    def n(self, k: int) -> int:
+        """n_k, in units of the threshold's own log term; a variance needs 2 samples."""
+        return max(2, math.ceil(self.growth**k * self.threshold.log_term(self.n_arms, self.delta(k))))
+
+
+def _inverse_squares_from(first: int) -> float:
+    """Sum of 1/j^2 over j >= first: pi^2/6 for first = 1."""
+    return math.pi**2 / 6 - math.fsum(1 / (j * j) for j in range(1, first))
+
+
+class KABC:
+    """Kernel Active Bandit Clustering: groups N arms by distribution, wrong with probability at most delta.
+
+    Round k draws n_k samples of every arm, tells pairs apart whose distance exceeds the threshold, and stops when the
+    rest forms exactly K components. With more than K components the published algorithm goes on.
+
+    Parameters
+    ----------
+    n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
+    keep_samples : test all samples drawn so far, not only those of the round: half the budget.
+    union : "pairs" as published, or "arms": a union bound over N events instead of N^2 - N.
+    spending : "published", delta/(4 k^2), which spends 41 % of delta; or "full", the same shape scaled to spend all
+        of it over the rounds that are tested.
+    growth : budgets grow by this factor; 2 as published.
+    skip_hopeless : leave out the first rounds, whose threshold no distance could exceed.
+    first_round : the first k; 1 as published.
+    threshold : "variance-aware" as published; "kernel-uniform", the variance-free one of the Discussion in its provable
+        form; "bounded-differences", one test per pair without variances, which needs independent arms; "tightest", the
+        smaller of the first and the last at half the error share each.
+    refute : stop as "contradicted" when more than K components appear; False as published.
+    comparisons : "all" pairs, or "representatives": the same components from fewer distances.
+
+    `KABC.tight` switches everything on. Cost per round: see `kabc.Cluster`.
+    """
+
+    def __init__(
+        self,
+        n_arms: int,
+        n_clusters: int,
+        delta: float,
+        kernel: Kernel,
+        *,
+        keep_samples: bool = False,
+        union: Union = "pairs",
+        spending: Spending = "published",
+        growth: float = 2.0,
+        skip_hopeless: bool = False,
+        first_round: int = 1,
+        threshold: ThresholdName = "variance-aware",
+        refute: bool = False,
+        comparisons: Comparisons = "all",
+    ) -> None:
+        self.n_arms = arms_number(n_arms)
+        self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
+        self.delta = error_probability(delta)
+        self.kernel = kernel_given(kernel)
+        self.keep_samples = bool(keep_samples)
+        self.refute = bool(refute)
+        if spending not in get_args(Spending):
+            raise SettingsError(f"spending must be 'published' or 'full', got {spending!r}")
+        self.schedule = Schedule(
+            self.n_arms,
+            self.delta,
+            make_threshold(threshold, union),
+            spending,
+            positive_number("growth", growth, above=1.0),
+            whole_number("first_round", first_round, 1),
+        )
+        if skip_hopeless:
+            self.schedule = self._without_hopeless_rounds(self.schedule)
+        self._comparisons = comparisons_given(comparisons)
+        # --- state: what the next step needs, and what people look at
+        self._round = self.schedule.first
+        self._embedding = embed(self.kernel, self.n_arms)
+        self._columns: int | None = None
+        self._evidence = Evidence.none(self.n_arms)
+        self._components = Partition((0,) * self.n_arms)
+        self._at_least = 1
+        self._rounds: tuple[Round, ...] = ()
+        self._status: Status | None = None
+        self._n_samples = 0
+
+    @classmethod
+    def tight(cls, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, **settings: Any) -> KABC:
+        """KABC with every improvement that keeps the proof; single ones can be overridden."""
+        improved: dict[str, Any] = {
+            "keep_samples": True,
+            "union": "arms",
+            "spending": "full",
+            "growth": 1.25,
+            "skip_hopeless": True,
+            "threshold": "tightest",
+            "refute": True,
+        }
+        return cls(n_arms, n_clusters, delta, kernel, **(improved | settings))
+
+    def _without_hopeless_rounds(self, schedule: Schedule) -> Schedule:
+        """Start at the first round whose threshold, at zero variance, is below the largest possible distance."""
+        largest = math.sqrt(2 * (self.kernel.supremum - self.kernel.infimum))
+        while True:
+            k = schedule.first
+            radii = schedule.threshold.radii(schedule.n(k), np.zeros(self.n_arms), self.kernel, schedule.delta(k))
+            if float(pair_thresholds(radii)[0, 1]) < largest:
+                return schedule
+            schedule = Schedule(
+                schedule.n_arms, schedule.total, schedule.threshold, schedule.spending, schedule.growth, k + 1
+            )
+
+    @property
+    def stopped(self) -> bool:
+        return self._status is not None
+
+    @property
+    def status(self) -> Status | None:
+        return self._status
+
+    @property
+    def n_samples(self) -> int:
+        return self._n_samples
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        return self._rounds
+
+    @property
+    def n_groups_at_least(self) -> int:
+        return self._at_least
+
+    def ask(self) -> Request:
+        if self.stopped:
+            return {}
+        held = int(self._embedding.counts[0]) if self.keep_samples else 0
+        return all_arms(self.n_arms, self.schedule.n(self._round) - held)
+
+    def tell(self, samples: Mapping[int, ArrayLike]) -> None:
+        request = self.ask()
+        rows = checked_samples(samples, request, self.kernel, self._columns)
+        k, delta_k = self._round, self.schedule.delta(self._round)
+        held = self._embedding if self.keep_samples else embed(self.kernel, self.n_arms)
+        embedding = held.extended(rows)  # fresh samples as published, or all so far
+        seen = compare(embedding, self.schedule.threshold, self.kernel, delta_k, self._comparisons)
+
+        # Nothing above changed the state; nothing below can fail.
+        self._columns = rows[0].shape[1]
+        self._n_samples += sum(request.values())
+        if self.keep_samples:
+            self._embedding = embedding
+        self._components = seen.partition
+        self._at_least = max(self._at_least, seen.partition.n_groups)
+        self._evidence = latest(self._evidence.told_apart, seen.evidence)
+        n = int(seen.evidence.counts[0])
+        self._rounds += (Round(k, delta_k, n, self._n_samples, seen.partition.n_groups),)
+        self._advance(seen.partition.n_groups)
+
+    def _advance(self, n_groups: int) -> None:
+        if n_groups == self.n_clusters:  # |C_k| = K: stop and return C_k
+            self._status = "decided"
+        elif n_groups > self.n_clusters and self.refute:
+            self._status = "contradicted"
+        else:
+            tested = self.schedule.n(self._round)
+            self._round += 1
+            while self.keep_samples and self.schedule.n(self._round) <= tested:
+                self._round += 1  # slow growth may round up to the same budget: nothing new to test
+
+    def recommend(self) -> Partition:
+        if self._status == "decided":
+            return Partition(self._components.labels, certified=True)
+        if self._status == "contradicted" or not self._rounds:
+            return self._components
+        return single_linkage(_relative(self._evidence), self.n_clusters)
+
+    def evidence(self) -> Evidence:
+        return self._evidence
+
+    def guarantee(self) -> Guarantee:
+        first, growth = self.schedule.first, self.schedule.growth
+        bounds = self.schedule.threshold
+        independent = isinstance(bounds, BoundedDifferences | Tightest)
+        spent = (
+            "delta/(4 k^2)" if self.schedule.spending == "published" else f"delta k^-2 / sum over j >= {first} of j^-2"
+        )
+        refuted = " or more than K, which refutes K" if self.refute else ""
+        return Guarantee(
+            strategy=f"KABC(delta = {self.delta:g}, K = {self.n_clusters})",
+            claim=(
+                f"with probability at least {1 - self.delta:g} no two arms of one group are ever told apart, so that a "
+                f"decided partition is the right one if there are exactly {self.n_clusters} groups."
+            ),
+            assumptions=assumptions(self.kernel, independent),
+            rule=(
+                f"round k = {first}, {first + 1}, ... tests n_k = ceil({growth:g}^k L) samples of each arm, "
+                + ("all drawn so far, " if self.keep_samples else "fresh ones, ")
+                + f"with delta_k = {spent}",
+                bounds.describe(self.n_arms),
+                f"stops when the pairs not told apart form exactly K connected components{refuted}",
+            ),
+        )
+
+
+def _relative(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:  # (N, N)
+    """Distances in units of their thresholds; where none was computed, 0 inside a component and infinity between."""
+    unknown = np.where(evidence.told_apart, np.inf, 0.0)
+    return np.where(np.isnan(evidence.distances), unknown, evidence.distances / evidence.thresholds)
