@@ -19,7 +19,7 @@ from kabc.arms.base import Arm, as_arm
 from kabc.errors import ArmError, KabcError, SettingsError
 from kabc.kernels import Gaussian, Kernel
 from kabc.result import Result, Status
-from kabc.samples import as_points
+from kabc.samples import as_points, expect_columns
 from kabc.strategies import make_strategy
 from kabc.strategies.base import Request, Strategy, positive_number, whole_number
 from kabc.strategies.cluster import Cluster
@@ -113,6 +113,16 @@ class _Sources:
         limits = ((self.arms[arm].remaining, count) for arm, count in request.items())
         return all(remaining is None or remaining >= count for remaining, count in limits)
 
+    def need(self, request: Request) -> None:
+        """Refuse a pilot that a pool cannot give."""
+        for arm, count in request.items():
+            remaining = self.arms[arm].remaining
+            if remaining is not None and remaining < count:
+                raise ArmError(
+                    f"it has {remaining} sample(s), fewer than the {count} of the pilot; "
+                    "lower pilot=, or pass a kernel with a fixed bandwidth"
+                ).of_arm(self.names[arm])
+
     def draw(self, request: Request, round_number: int, show: _Ticker) -> dict[int, ArrayLike]:
         order = _rng(self.seed, len(self.arms), round_number).permutation(list(request))
         samples: dict[int, ArrayLike] = {}
@@ -172,8 +182,8 @@ class _Settings:
         """Refuse bad settings before a single sample is paid for."""
         if self.n_clusters is None and self.min_separation is None and self.budget is None:
             raise SettingsError(
-                "with n_clusters=None pass min_separation (the smallest separation s_0 that matters; K is then an output) "
-                "or max_samples (the answer is then a certified lower bound on the number of groups)"
+                "with n_clusters=None pass min_separation (the smallest separation s_0 that matters; K is then an "
+                "output) or max_samples (the answer is then a certified lower bound on the number of groups)"
             )
         if self.n_clusters is not None and self.min_separation is not None:
             raise SettingsError("n_clusters and min_separation are two ways to know when to stop; pass one of them")
@@ -220,16 +230,26 @@ def _kernel(
             f"a pilot of {pilot} samples of each arm is {total} samples, over max_samples={budget}; "
             "lower pilot=, or pass a kernel with a fixed bandwidth"
         )
-    if not sources.can_give(request):
-        raise ArmError(f"an arm has fewer than the {pilot} samples of the pilot; pass a kernel with a fixed bandwidth")
-    samples = sources.draw(request, _PILOT_ROUND, show)
-    pooled = np.concatenate([as_points(rows) for rows in samples.values()])
+    sources.need(request)
+    pooled = _pooled(sources.draw(request, _PILOT_ROUND, show), sources.names)
     chosen = Gaussian.from_pilot(pooled) if kernel is None else kernel(pooled)
     if not isinstance(chosen, Kernel):
         raise SettingsError(
             f"kernel= was a function that returned {chosen!r} for the pilot; it must return a kabc kernel"
         )
     return chosen, total
+
+
+def _pooled(samples: dict[int, ArrayLike], names: tuple[Hashable, ...]) -> NDArray[np.float64]:
+    """All samples of the pilot as one array."""
+    points: list[NDArray[np.float64]] = []
+    for arm, rows in samples.items():
+        try:
+            points.append(as_points(rows))
+            expect_columns(points[-1], points[0].shape[1])
+        except KabcError as error:
+            raise error.of_arm(names[arm]) from None
+    return np.concatenate(points)
 
 
 def _loop(strategy: Strategy, sources: _Sources, budget: int | None, show: _Ticker) -> Status:

@@ -81,3 +81,18 @@ def describe(samples: object) -> str:
     """A short text for error messages, on one line."""
     text = " ".join(repr(samples).split())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def expect_columns(points: NDArray[Any], columns: int) -> None:  # (n, d)
+    """All arms and rounds have the same columns."""
+    if points.shape[1] != columns:
+        raise SampleError(
+            f"samples have {points.shape[1]} column(s), those before have {columns}; "
+            "all arms and rounds need the same columns"
+        )
+
+
+def expect_count(points: NDArray[Any], count: int) -> None:  # (n, d)
+    """As many samples as were asked for."""
+    if len(points) != count:
+        raise SampleError(f"asked for {count} samples, got {len(points)}; one row is one sample")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from kabc.arms.pools import PoolArm
 from kabc.errors import ArmError
 
 
+@runtime_checkable
 class Arm(Protocol):
     """A source of samples. `draw` must give n independent samples, one row each."""
 
@@ -26,7 +27,7 @@ class Arm(Protocol):
 
 def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:
     """An arm from a callable draw(n, rng) or a finite pool of samples; `rng` puts a pool in random order."""
-    if hasattr(source, "draw") and hasattr(source, "remaining"):
+    if isinstance(source, Arm):
         return source
     if callable(source):
         return CallableArm(source)

@@ -1,1 +1,22 @@
-"""From samples to mean embeddings: exact kernel sums (gram), random features (features), distances and variances (means)."""
+"""From samples to mean embeddings: exact kernel sums (gram), features (features), distances and variances (means)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kabc.embeddings.features import FeatureSums, RandomFeatures
+from kabc.kernels import FiniteKernel, Kernel
+
+if TYPE_CHECKING:
+    from kabc.embeddings.means import Embedding
+
+__all__ = ["FeatureSums", "RandomFeatures", "embed"]
+
+
+def embed(kernel: Kernel, n_arms: int) -> Embedding:
+    """Empty mean embeddings of n_arms arms: vectors for a kernel with features, exact kernel sums otherwise."""
+    if isinstance(kernel, FiniteKernel):
+        return FeatureSums(kernel, n_arms)
+    from kabc.embeddings.gram import GramSums
+
+    return GramSums(kernel, n_arms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Real
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,3 +98,13 @@ def keep_positive(owner: object, **values: float) -> None:
             raise SettingsError(f"{type(owner).__name__}: {name} must be a positive finite number, got {value!r}")
         # a NumPy scalar would turn float32 blocks into float64 ones, and an integer would overflow
         object.__setattr__(owner, name, float(value))
+
+
+def keep_whole(owner: object, least: int, **values: int) -> None:
+    """Store settings of a frozen value as ints, or refuse what is not a whole number of at least `least`."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
+            raise SettingsError(
+                f"{type(owner).__name__}: {name} must be a whole number of at least {least}, got {value!r}"
+            )
+        object.__setattr__(owner, name, int(value))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import SampleError, SettingsError
-from kabc.kernels.base import Kernel
+from kabc.errors import SampleError
+from kabc.kernels.base import Kernel, keep_whole
 from kabc.samples import Array, as_array, as_points, describe, same_columns, two_dimensional
 
 
@@ -26,9 +26,8 @@ class Hamming(Kernel):
     length: int | None = None
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.length, int) and not isinstance(self.length, bool)
-        if self.length is not None and (not whole or self.length < 1):
-            raise SettingsError(f"Hamming: length must be None or a whole number of at least 1, got {self.length!r}")
+        if self.length is not None:
+            keep_whole(self, 1, length=self.length)
 
     @property
     def supremum(self) -> float:

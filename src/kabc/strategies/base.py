@@ -14,10 +14,11 @@ from typing import Any, Protocol
 
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import KernelBoundsError, ProtocolError, SampleError, SettingsError
+from kabc.errors import KabcError, ProtocolError, SettingsError
 from kabc.kernels import Kernel
 from kabc.partitions import Partition
 from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.samples import expect_columns, expect_count
 
 Request = dict[int, int]
 
@@ -79,15 +80,11 @@ class Strategy(Protocol):
 
 def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
     """The setting as an int, or an error with its range."""
-    if (
-        not isinstance(value, Integral)
-        or isinstance(value, bool)
-        or value < least
-        or (most is not None and value > most)
-    ):
+    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if whole is None or whole < least or (most is not None and whole > most):
         bounds = f"at least {least}" if most is None else f"from {least} to {most}"
         raise SettingsError(f"{name} must be a whole number {bounds}, got {value!r}")
-    return int(value)
+    return whole
 
 
 def arms_number(value: object) -> int:
@@ -133,26 +130,17 @@ def checked_samples(
     missing = [arm for arm in request if arm not in samples]
     if missing:
         raise ProtocolError(f"samples of arm {missing[0]} are missing; a round is told whole: {_short(request)}")
-    rows = []
+    rows: list[NDArray[Any]] = []
     for arm, count in request.items():
-        points = _coerced(arm, samples[arm], kernel)
-        if len(points) != count:
-            raise SampleError(f"asked for {count} samples, got {len(points)}; one row is one sample").of_arm(arm)
-        columns = points.shape[1] if columns is None else columns
-        if points.shape[1] != columns:
-            raise SampleError(
-                f"samples have {points.shape[1]} column(s), those before have {columns}; "
-                "all arms and rounds need the same columns"
-            ).of_arm(arm)
+        try:
+            points = kernel.coerce(samples[arm])
+            columns = points.shape[1] if columns is None else columns
+            expect_columns(points, columns)
+            expect_count(points, count)
+        except KabcError as error:
+            raise error.of_arm(arm) from None
         rows.append(points)
     return rows
-
-
-def _coerced(arm: int, values: ArrayLike, kernel: Kernel) -> NDArray[Any]:
-    try:
-        return kernel.coerce(values)
-    except (SampleError, KernelBoundsError) as error:
-        raise error.of_arm(arm) from None
 
 
 def _short(request: Request) -> str:

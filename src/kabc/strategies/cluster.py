@@ -59,8 +59,10 @@ def compare(
     n = int(embedding.counts.min())
     radii = threshold.radii(n, variances, kernel, delta)  # eq. threshold
     if comparisons == "representatives":
-        slack = 2 * _DISTANCE_ERROR * math.sqrt(kernel.supremum)
+        slack = 3 * _DISTANCE_ERROR * math.sqrt(kernel.supremum)
         found = leader_components(lambda rows, cols: np.sqrt(embedding.squared_distances(rows, cols)), radii, slack)
+        assert found.distances is not None
+        assert found.told_apart is not None
         distances, told_apart, partition = found.distances, found.told_apart, found.partition
     else:
         distances = np.sqrt(embedding.squared_distances())  # eq. empdist
