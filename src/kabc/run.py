@@ -25,7 +25,7 @@ from kabc.strategies.base import Request, Strategy, positive_number, whole_numbe
 from kabc.strategies.cluster import Cluster
 
 Source = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
-Arms = Mapping[Hashable, Source] | Sequence[Source]
+Arms = Mapping[Any, Source] | Sequence[Source]
 Progress = Callable[[str], None]
 
 _PILOT_ROUND = 0

@@ -24,7 +24,7 @@ def test_operators_add_and_multiply_values() -> None:
 def test_sums_of_sums_and_products_of_products_are_flat() -> None:
     assert (A + B) + C == A + (B + C) == Sum((A, B, C)) == Sum((Sum((A,)), Sum((B, C))))
     assert (A * B) * C == A * (B * C) == Product((A, B, C))
-    assert (A * B) + C == Sum((Product((A, B)), C))
+    assert Sum((Product((A, B)), C)) == (A * B) + C
     assert Sum([A, B]) == A + B  # type: ignore[arg-type]
 
 
@@ -86,7 +86,7 @@ def test_every_part_checks_the_samples() -> None:
 
 @pytest.mark.parametrize("kernel", [Hamming(2) + Hamming(3), Hamming() * Hamming(2), Hamming() + Hamming(1)], ids=repr)
 def test_parts_that_read_samples_differently_are_refused(kernel: Any) -> None:
-    with pytest.raises(SettingsError, match="reads? samples in different ways"):
+    with pytest.raises(SettingsError, match="read samples in different ways"):
         kernel.coerce(["ab", "cd"])
 
 
@@ -95,5 +95,5 @@ def test_parts_that_read_samples_differently_are_refused(kernel: Any) -> None:
 def test_only_kernels_combine(make: Any, parts: Any) -> None:
     with pytest.raises(SettingsError, match="needs kernels, at least one, got"):
         make(parts)
-    with pytest.raises(SettingsError, match="got .*3"):
+    with pytest.raises(SettingsError, match=r"got .*3"):
         _ = A + 3  # type: ignore[operator]

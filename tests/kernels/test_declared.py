@@ -81,7 +81,7 @@ def test_one_value_outside_the_bounds_is_enough() -> None:
         return np.where(x[:, :1] - y[:, 0] > 1.5, -0.01, 0.5)
 
     assert Function(nearly)(POINTS, POINTS[1:]).max() == 0.5
-    with pytest.raises(KernelBoundsError, match="from -0.01 to 0.5"):
+    with pytest.raises(KernelBoundsError, match=r"from -0.01 to 0.5"):
         Function(nearly)(POINTS, POINTS)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from kabc.errors import SampleError, SettingsError
 from kabc.kernels import (
@@ -60,7 +61,7 @@ def test_a_huge_offset_costs_no_digits(kernel: Stationary) -> None:
 @stationary
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.bool_, np.int64, np.float32])
 def test_blocks_of_any_number_type_are_compared_as_float64(kernel: Stationary, dtype: type) -> None:
-    points = np.array([[0, 1], [1, 0], [1, 1]]).astype(dtype)
+    points: NDArray[Any] = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype)
     expected = kernel(points.astype(float), points.astype(float))
     np.testing.assert_array_equal(kernel(points, points), expected)
 

@@ -119,7 +119,7 @@ def test_dimensions_must_agree_between_rounds() -> None:
 def test_narrow_numbers_are_widened_before_any_arithmetic(dtype: type) -> None:
     strategy, wide = MAKERS["cluster"](), MAKERS["cluster"]()
     rng = np.random.default_rng(0)
-    samples = {arm: rng.integers(0, 120, (6, 2)).astype(dtype) for arm in range(3)}
+    samples: dict[int, Any] = {arm: rng.integers(0, 120, (6, 2)).astype(dtype) for arm in range(3)}
     strategy.tell(samples)
     wide.tell({arm: values.astype(np.float64) for arm, values in samples.items()})
     assert np.array_equal(strategy.evidence().distances, wide.evidence().distances)

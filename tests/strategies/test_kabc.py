@@ -15,7 +15,7 @@ from kabc.kernels import Kernel
 
 Samples = dict[int, NDArray[np.float64]]
 CENTRES = [0.0, 0.0, 8.0, 8.0, 16.0]
-TRUTH = Partition([0, 0, 1, 1, 2])
+TRUTH = Partition.of([0, 0, 1, 1, 2])
 
 
 def normal(request: Mapping[int, int], rng: np.random.Generator) -> Samples:
@@ -191,7 +191,7 @@ def test_pairs_told_apart_stay_told_apart() -> None:
 
 def test_a_guess_before_the_end_has_k_groups_and_says_that_it_is_one() -> None:
     strategy = published()
-    assert strategy.recommend() == Partition([0] * 5)
+    assert strategy.recommend() == Partition.of([0] * 5)
     strategy.tell(normal(strategy.ask(), np.random.default_rng(0)))
     guess = strategy.recommend()
     assert guess.matches(TRUTH)
@@ -215,7 +215,7 @@ def test_relabelling_the_arms_relabels_the_answer_and_nothing_else() -> None:
         plain.tell(samples)
         shuffled.tell({new: samples[old] for new, old in enumerate(order)})
     assert shuffled.n_samples == plain.n_samples
-    assert shuffled.recommend().matches(Partition([plain.recommend().labels[old] for old in order]))
+    assert shuffled.recommend().matches(Partition.of([plain.recommend().labels[old] for old in order]))
     assert shuffled.evidence().distances == pytest.approx(plain.evidence().distances[np.ix_(order, order)], abs=1e-6)
 
 

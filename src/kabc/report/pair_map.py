@@ -1,0 +1,175 @@
+"""Every pair of arms at one glance: its distance in units of its threshold, arms ordered by group."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.result import STATUS_WORDS, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+_MOST_NAMES = 80  # with more arms names would be too small to read: groups are numbered, arms are not named
+_STEEPEST = 4.0  # colours end at 1/16 and 16 times the threshold
+_TICKS = ("1/16", "1/8", "1/4", "1/2", "1", "1.5", "2", "4", "8", "16")
+_GREY = "#d0d0d0"
+
+
+@dataclass(frozen=True)
+class PairMap:
+    """What the picture shows.
+
+    Attributes
+    ----------
+    order : arm numbers in the order of rows and columns, group after group.
+    names : names of the arms, in this order.
+    boundaries : group g takes the rows boundaries[g] up to, not including, boundaries[g + 1].
+    ratio : distance / threshold in the latest round; NaN where the distance was not computed.
+    told_apart : pairs told apart in the latest round or an earlier one; certified.
+    status : how the run ended, in words.
+    certified : whether the groups are certified, not a guess.
+    n_samples, delta : what it cost, and the error probability.
+    """
+
+    order: tuple[int, ...]
+    names: tuple[str, ...]
+    boundaries: tuple[int, ...]
+    ratio: NDArray[np.float64]  # (N, N)
+    told_apart: NDArray[np.bool_]  # (N, N)
+    status: str
+    certified: bool
+    n_samples: int
+    delta: float
+
+    @property
+    def title(self) -> str:
+        """The answer in words."""
+        groups, arms = len(self.boundaries) - 1, len(self.order)
+        counted = f"{arms} arms in {groups} group{'s' if groups > 1 else ''}"
+        return f"{self.status}\n{counted}, {self.n_samples:,} samples, delta = {self.delta:g}"
+
+
+def pair_map(result: Result) -> PairMap:
+    """The evidence of a result with its arms ordered by group, in arm order within a group."""
+    labels = np.asarray(result.labels)
+    order = np.argsort(labels, kind="stable")
+    square = np.ix_(order, order)
+    ratio = result.evidence.distances[square] / result.evidence.thresholds[square]
+    return PairMap(
+        order=tuple(order.tolist()),
+        names=tuple(str(result.names[arm]) for arm in order),
+        boundaries=(0, *np.cumsum(np.bincount(labels)).tolist()),
+        ratio=ratio,
+        told_apart=result.evidence.told_apart[square],
+        status=STATUS_WORDS[result.status],
+        certified=result.certified,
+        n_samples=result.n_samples,
+        delta=result.delta,
+    )
+
+
+def draw_pair_map(pairs: PairMap, target: str | Path | Axes) -> None:
+    """Draw into a new picture file (its ending chooses the format), or into matplotlib axes; needs kabc[plot]."""
+    if not isinstance(target, str | Path):
+        _draw(pairs, target)
+        return
+    from matplotlib.figure import Figure
+
+    named = len(pairs.names) if len(pairs.names) <= _MOST_NAMES else 0
+    side = 3.5 + 0.17 * max(named, 20)  # inches: 12 points for each name
+    figure = Figure(figsize=(side + 1.0, side), layout="constrained")
+    _draw(pairs, figure.subplots())
+    figure.savefig(target, dpi=150, bbox_inches="tight")  # the layout alone clips texts around square axes
+
+
+def _draw(pairs: PairMap, axes: Axes) -> None:
+    _heat(pairs, axes)
+    _name_arms(pairs, axes)
+    _outline_groups(pairs, axes)
+    notes = _mark_exceptions(pairs, axes)
+    axes.set_xlabel("; ".join(notes), fontsize=8)
+    lines = (textwrap.fill(line, 60) for line in pairs.title.splitlines())
+    axes.set_title("\n".join(lines), fontsize=10, pad=10)
+
+
+def _heat(pairs: PairMap, axes: Axes) -> None:
+    """log2(distance / threshold): red above the threshold, blue below, grey where there is nothing to compare."""
+    import matplotlib
+    from matplotlib.colors import TwoSlopeNorm
+
+    with np.errstate(divide="ignore"):
+        height = np.log2(pairs.ratio)
+    np.fill_diagonal(height, np.nan)  # an arm is not compared with itself
+    seen = height[~np.isnan(height)]
+    low = float(np.clip(seen.min(initial=0.0), -_STEEPEST, -1.0))
+    high = float(np.clip(seen.max(initial=0.0), math.log2(1.5), _STEEPEST))
+    colours = matplotlib.colormaps["RdBu_r"].with_extremes(bad=_GREY)
+    image = axes.imshow(height, cmap=colours, norm=TwoSlopeNorm(0.0, low, high), interpolation="nearest")
+    _colour_bar(axes, image, low, high)
+
+
+def _colour_bar(axes: Axes, image: AxesImage, low: float, high: float) -> None:
+    clipped = ("neither", "max", "min", "both")[2 * (low == -_STEEPEST) + (high == _STEEPEST)]
+    bar = axes.figure.colorbar(image, ax=axes, shrink=0.8, extend=clipped)
+    ticks = {math.log2(Fraction(text)): text for text in _TICKS}
+    shown = [height for height in ticks if low <= height <= high]
+    bar.set_ticks(shown, labels=[ticks[height] for height in shown], fontsize=8)
+    bar.minorticks_off()
+    bar.set_label("distance / threshold (told apart above 1)", fontsize=9)
+
+
+def _font_size(axes: Axes, share: float) -> float:
+    """Points that fit into a share of the height; the layout later takes about a third of it for texts."""
+    height = axes.get_window_extent().height * 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    return float(np.clip(0.65 * height * share, 4.0, 9.0))
+
+
+def _name_arms(pairs: PairMap, axes: Axes) -> None:
+    axes.tick_params(length=0)
+    if len(pairs.names) > _MOST_NAMES:
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return
+    places, size = range(len(pairs.names)), _font_size(axes, 1 / len(pairs.names))
+    axes.set_xticks(places, pairs.names, rotation=90, fontsize=size)
+    axes.set_yticks(places, pairs.names, fontsize=size)
+    for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
+        label.set_parse_math(False)  # a name may hold dollar signs
+
+
+def _outline_groups(pairs: PairMap, axes: Axes) -> None:
+    from matplotlib.patches import Rectangle
+
+    top = axes.secondary_xaxis("top")
+    spans = list(pairwise(pairs.boundaries))
+    for start, end in spans:
+        width = end - start
+        axes.add_patch(Rectangle((start - 0.5, start - 0.5), width, width, fill=False, linewidth=1.5, clip_on=False))
+    numbers = [str(number + 1) for number in range(len(spans))]
+    size = _font_size(axes, min(end - start for start, end in spans) / len(pairs.order))
+    top.set_xticks([(start + end - 1) / 2 for start, end in spans], numbers, fontsize=size)
+    top.tick_params(length=0)
+    top.set_xlabel("group" if pairs.certified else "group (guess)", fontsize=9)
+
+
+def _mark_exceptions(pairs: PairMap, axes: Axes) -> list[str]:
+    """Dots where the latest distance does not show that a pair was told apart; the notes that are then needed."""
+    earlier = pairs.told_apart & ~(pairs.ratio > 1)
+    rows, columns = np.nonzero(earlier)
+    notes = []
+    if len(rows):
+        axes.plot(columns, rows, "k.", markersize=3)
+        notes.append("dot: told apart in an earlier round, or by way of other pairs")
+    if np.isnan(pairs.ratio).any():
+        notes.append("grey: distance not computed")
+    return notes
