@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from kabc.partitions import Distances, Partition, leader_components
+from kabc.leaders import Distances, leader_components
+from kabc.partitions import Partition
 
 DIMENSION = 512
 T = TypeVar("T")

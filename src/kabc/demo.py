@@ -247,11 +247,13 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"--out: there is no folder {path.parent}; create it or choose another")
 
     say: Say = (lambda label, text: None) if options.json else _print
-    say("kabc", f"Which sources of data are the same? Two stories, seed {options.seed}. A first run compiles.")
+    say("kabc", f"Which sources of data are the same? Two stories, seed {options.seed}.")
     told = [tell(story, options.seed, say) for story in stories()]
-    drawn = draw(told, path)
     say("", "")
-    say("Picture", str(path) if drawn else "none, because matplotlib is missing: pip install 'kabc[plot]' brings it.")
+    say("Picture", f"{path}: distance of each pair against its threshold")
+    drawn = draw(told, path)
+    if not drawn:
+        say("", "not drawn, because matplotlib is missing: pip install 'kabc[plot]' brings it")
     if options.json:
         facts = [part.facts() for part in told]
         print(json.dumps({"seed": options.seed, "stories": facts, "picture": str(path) if drawn else None}, indent=2))

@@ -24,7 +24,8 @@ from kabc.embeddings.means import Embedding
 from kabc.errors import SettingsError
 from kabc.evidence.thresholds import Threshold, ThresholdName, Union, VarianceAware, make_threshold, pair_thresholds
 from kabc.kernels import Kernel
-from kabc.partitions import Partition, components, leader_components
+from kabc.leaders import leader_components
+from kabc.partitions import Partition, components
 from kabc.result import Evidence, Guarantee, Round, Status
 from kabc.strategies.base import (
     Request,
