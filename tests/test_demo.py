@@ -51,6 +51,9 @@ def test_the_sensors_have_equal_means_and_variances_and_mirrored_shapes() -> Non
     skewness = np.mean(right**3) / right.std() ** 3
     assert skewness > 1
     assert np.mean(wrong**3) / wrong.std() ** 3 == pytest.approx(-skewness)
+    values = demo.stories()[0].pools["cultivar 1"]
+    others = np.mean((values - values.mean(axis=0)) ** 3, axis=0) / values.std(axis=0) ** 3
+    assert skewness == pytest.approx(np.abs(others).max())
 
 
 def test_groups_are_not_neighbours_in_the_order_of_the_arms() -> None:
@@ -83,7 +86,8 @@ def test_the_tight_variant_draws_fewer_samples(stories: list[dict[str, Any]]) ->
 
 def test_every_sample_of_every_round_is_counted(stories: list[dict[str, Any]]) -> None:
     for story in stories:
-        assert story["samples"] == story["n_arms"] * sum(entry["n"] for entry in story["rounds"])
+        tested = story["n_arms"] * sum(entry["n"] for entry in story["rounds"])
+        assert story["samples"] == story["pilot_samples"] + tested
         assert story["samples"] <= story["theorem_bound"]
 
 

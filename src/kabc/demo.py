@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import kabc
 from kabc.report.pair_map import draw_pair_map, pair_map
+from kabc.result import Round
 
 Array = NDArray[np.float64]
 Say = Callable[[str, str], None]  # a label and a text
@@ -63,20 +64,6 @@ class Source:
         return rows
 
 
-class TalkingKABC(kabc.KABC):
-    """The published KABC, saying what each round saw."""
-
-    def __init__(self, n_arms: int, n_clusters: int, kernel: kabc.Kernel, say: Say) -> None:
-        super().__init__(n_arms, n_clusters, DELTA, kernel)
-        self._say = say
-
-    def tell(self, samples: Mapping[int, ArrayLike]) -> None:
-        super().tell(samples)
-        seen = self.rounds[-1]
-        groups = "1 group" if seen.n_groups == 1 else f"{seen.n_groups} groups"
-        self._say(f"Round {seen.number}", f"{seen.n:>5,} fresh samples of each: {groups} seen")
-
-
 @dataclass(frozen=True)
 class Told:
     """A story with its end."""
@@ -98,7 +85,7 @@ class Told:
             "n_clusters": len(self.story.pools),
             "delta": DELTA,
             "kernel": self.result.kernel,
-            "pilot_samples": PILOT * len(self.truth),
+            "pilot_samples": self.result.n_pilot,
             "planned_samples": self.plan.expected_samples,
             "theorem_bound": math.ceil(self.plan.theorem_bound),
             "rounds": [{"round": r.number, "n": r.n, "groups": r.n_groups} for r in self.result.rounds],
@@ -137,9 +124,9 @@ def stories() -> tuple[Story, Story]:
     )
     sensors = Story(
         title="Eight sensors, four wired the wrong way round",
-        about="Each sensor reports how far the malic acid of a wine lies from the mean, drawn from the 59 wines of "
-        "cultivar 1. Four of them report it with the wrong sign. All have the same mean and the same variance; only "
-        "the shape is mirrored.",
+        about="Each sensor reports how far the malic acid of a wine lies from its mean, drawn from the 59 wines of "
+        "cultivar 1 (chosen because no other value of theirs is as skewed). Four sensors report it with the "
+        "wrong sign. All have the same mean and the same variance; only the shape is mirrored.",
         arm="sensor",
         pools={"right way round": deviation, "wrong way round": -deviation},
     )
@@ -158,10 +145,32 @@ def tell(story: Story, seed: int, say: Say) -> Told:
         f"be wrong with probability at most {DELTA:g}.",
     )
 
-    rng = np.random.default_rng([seed, PILOT])
-    pilot = [Source(story.pools[pool])(PILOT, rng) for pool in truth.values()]
-    kernel = kabc.Gaussian.from_pilot(np.concatenate(pilot))
-    plan = kabc.plan(n_clusters=n_clusters, delta=DELTA, pilot=pilot, kernel=kernel)
+    plans: list[kabc.Plan] = []
+
+    def choose(pilot: Array) -> kabc.Kernel:  # (N PILOT, d)
+        kernel = kabc.Gaussian.from_pilot(pilot)
+        arms = np.split(pilot, len(truth))
+        plans.append(kabc.plan(n_clusters=n_clusters, delta=DELTA, pilot=arms, kernel=kernel))
+        _say_the_plan(kernel, plans[0], say)
+        return kernel
+
+    def heard(seen: Round) -> None:
+        groups = "1 group" if seen.n_groups == 1 else f"{seen.n_groups} groups"
+        say(f"Round {seen.number}", f"{seen.n:>5,} fresh samples of each: {groups} seen")
+
+    arms = {name: Source(story.pools[pool]) for name, pool in truth.items()}
+    result = kabc.cluster(
+        arms, n_clusters, DELTA, kernel=choose, pilot=PILOT, seed=seed, progress=False, on_round=heard
+    )
+    by_means = group_by_means(np.array([arm.total / arm.count for arm in arms.values()]), n_clusters)
+    tight = kabc.cluster(arms, n_clusters, DELTA, pilot=PILOT, seed=seed, strategy="kabc-tight", progress=False)
+    plan = plans[0]
+    told = Told(story, truth, plan, result, by_means, tight)
+    _say_the_end(told, say)
+    return told
+
+
+def _say_the_plan(kernel: kabc.Gaussian, plan: kabc.Plan, say: Say) -> None:
     say(
         "Pilot",
         f"{PILOT} samples of each choose the bandwidth of the Gaussian kernel, {kernel.bandwidth:.3g}, and "
@@ -173,16 +182,6 @@ def tell(story: Story, seed: int, say: Say) -> Told:
         f"{math.ceil(plan.theorem_bound):,}).",
     )
 
-    arms = {name: Source(story.pools[pool]) for name, pool in truth.items()}
-    strategy = TalkingKABC(len(arms), n_clusters, kernel, say)
-    result = kabc.cluster(arms, strategy=strategy, seed=seed, progress=False)
-    by_means = group_by_means(np.array([arm.total / arm.count for arm in arms.values()]), n_clusters)
-    fresh = {name: Source(story.pools[pool]) for name, pool in truth.items()}
-    tight = kabc.cluster(fresh, n_clusters, DELTA, kernel=kernel, strategy="kabc-tight", seed=seed, progress=False)
-    told = Told(story, truth, plan, result, by_means, tight)
-    _say_the_end(told, say)
-    return told
-
 
 def group_by_means(means: Array, n_clusters: int) -> kabc.Partition:  # (N, d)
     """Ward's clustering of the arms' means: the criterion of k-means, without a random start."""
@@ -193,7 +192,7 @@ def group_by_means(means: Array, n_clusters: int) -> kabc.Partition:  # (N, d)
 
 def _say_the_end(told: Told, say: Say) -> None:
     facts = told.facts()
-    say("Answer", f"{facts['status']} after {facts['samples']:,} samples (and {facts['pilot_samples']} of the pilot):")
+    say("Answer", f"{facts['status']} after {facts['samples']:,} samples, {facts['pilot_samples']} of them the pilot:")
     for group in told.result.groups:
         truth = " and ".join(sorted({told.truth[str(name)] for name in group}))
         say("", f"{', '.join(map(str, group))}   (truth: {truth})")

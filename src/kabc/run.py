@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.arms.base import Arm, as_arm
 from kabc.errors import ArmError, KabcError, SettingsError
 from kabc.kernels import Gaussian, Kernel
-from kabc.result import Result, Status
+from kabc.result import Result, Round, Status
 from kabc.samples import as_points, expect_columns
 from kabc.strategies import make_strategy
 from kabc.strategies.base import Request, Strategy, positive_number, whole_number
@@ -46,6 +46,7 @@ def cluster(
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
     progress: bool | Progress = True,
+    on_round: Callable[[Round], None] | None = None,
 ) -> Result:
     """Find out which arms have the same distribution, wrong with probability at most delta.
 
@@ -63,6 +64,7 @@ def cluster(
     min_separation : the paper's s_0, a lower bound of s_*; K is then an output.
     seed : makes everything reproducible; a fresh one is drawn, and recorded in the result, if None.
     progress : show a line on standard error when it takes longer than two seconds, or hand the lines to a function.
+    on_round : called with what each round saw, right after it.
     """
     seed = _seed(seed)
     sources = _Sources.of(arms, names, seed)
@@ -77,7 +79,7 @@ def cluster(
         raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {len(sources.arms)}")
     else:
         n_pilot = 0
-    status = _loop(strategy, sources, budget, show)
+    status = _loop(strategy, sources, budget, show, on_round)
     return _result(strategy, sources, status, n_pilot, seed)
 
 
@@ -252,7 +254,13 @@ def _pooled(samples: dict[int, ArrayLike], names: tuple[Hashable, ...]) -> NDArr
     return np.concatenate(points)
 
 
-def _loop(strategy: Strategy, sources: _Sources, budget: int | None, show: _Ticker) -> Status:
+def _loop(
+    strategy: Strategy,
+    sources: _Sources,
+    budget: int | None,
+    show: _Ticker,
+    on_round: Callable[[Round], None] | None,
+) -> Status:
     number = _PILOT_ROUND
     while not strategy.stopped:
         request = strategy.ask()
@@ -265,6 +273,8 @@ def _loop(strategy: Strategy, sources: _Sources, budget: int | None, show: _Tick
         show(f"round {number}: comparing {strategy.n_arms} arms, {sum(sources.drawn):,} samples so far")
         _tell(strategy, samples, sources)
         show(f"round {number}: {strategy.rounds[-1].n_groups} group(s) after {sum(sources.drawn):,} samples")
+        if on_round is not None:
+            on_round(strategy.rounds[-1])
     show.done()
     status = strategy.status
     assert status is not None

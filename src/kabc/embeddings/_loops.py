@@ -129,7 +129,9 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
         return builder.bitcast(builder.gep(base, [index]), kind.as_pointer())
 
     def spread(index: Any) -> Any:
-        first = builder.insert_element(ir.Constant(vector, ir.Undefined), builder.load(builder.gep(x, [index])), ir.IntType(32)(0))
+        first = builder.insert_element(
+            ir.Constant(vector, ir.Undefined), builder.load(builder.gep(x, [index])), ir.IntType(32)(0)
+        )
         return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), everywhere)
 
     def step(total: Any, a: Any, b: Any) -> Any:

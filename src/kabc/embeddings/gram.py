@@ -252,9 +252,7 @@ def _weighted(kernel: Kernel, rows: NDArray[Any], weights: Array) -> Array:  # (
 def _inner(weights: Array, i: NDArray[np.intp], summed: Array, j: NDArray[np.intp]) -> Array:  # (P,), (P,) -> (P,)
     step = max(1, 2**20 // weights.shape[1])
     columns = summed.T
-    parts = [
-        np.einsum("pd,pd->p", weights[i[a : a + step]], columns[j[a : a + step]]) for a in range(0, len(i), step)
-    ]
+    parts = [np.einsum("pd,pd->p", weights[i[a : a + step]], columns[j[a : a + step]]) for a in range(0, len(i), step)]
     return np.concatenate(parts)
 
 
