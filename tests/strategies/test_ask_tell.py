@@ -102,6 +102,28 @@ def test_any_sequence_of_moves_keeps_the_books(maker: str, moves: list[str], see
         assert bool(strategy.ask()) == (not strategy.stopped)
 
 
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_tell_needs_an_ask_of_its_own(maker: str) -> None:
+    strategy, twin = MAKERS[maker](), MAKERS[maker]()
+    samples = good(twin)
+    with pytest.raises(ProtocolError, match="without ask"):
+        strategy.tell(samples)
+    assert strategy.n_samples == 0
+    strategy.ask()
+    strategy.tell(samples)
+    with pytest.raises(ProtocolError, match="without ask"):
+        strategy.tell(samples)
+    assert len(strategy.rounds) == 1
+
+
+def test_after_the_end_there_is_nothing_to_tell() -> None:
+    strategy = MAKERS["cluster"]()
+    strategy.tell(good(strategy))
+    assert strategy.ask() == {}
+    with pytest.raises(ProtocolError, match="stopped"):
+        strategy.tell({0: np.zeros((6, 2))})
+
+
 def test_a_request_belongs_to_its_asker() -> None:
     strategy = MAKERS["published"]()
     strategy.ask().clear()
@@ -120,7 +142,9 @@ def test_narrow_numbers_are_widened_before_any_arithmetic(dtype: type) -> None:
     strategy, wide = MAKERS["cluster"](), MAKERS["cluster"]()
     rng = np.random.default_rng(0)
     samples: dict[int, Any] = {arm: rng.integers(0, 120, (6, 2)).astype(dtype) for arm in range(3)}
+    strategy.ask()
     strategy.tell(samples)
+    wide.ask()
     wide.tell({arm: values.astype(np.float64) for arm, values in samples.items()})
     assert np.array_equal(strategy.evidence().distances, wide.evidence().distances)
 
@@ -129,13 +153,17 @@ def test_told_samples_are_not_modified_and_not_kept_alive_to_change_later() -> N
     strategy, twin = MAKERS["kept"](), MAKERS["kept"]()
     samples = good(strategy)
     copies = {arm: values.copy() for arm, values in samples.items()}
+    strategy.ask()
     strategy.tell(samples)
+    twin.ask()
     twin.tell(copies)
     assert all(np.array_equal(samples[arm], copies[arm]) for arm in samples)
     for values in samples.values():
         values[:] = 1e9  # the caller reuses its buffers
     more = good(strategy, seed=1)
+    strategy.ask()
     strategy.tell(more)
+    twin.ask()
     twin.tell(more)
     assert np.array_equal(strategy.evidence().distances, twin.evidence().distances)
 
@@ -151,12 +179,14 @@ def test_broken_bounds_of_a_declared_kernel_are_an_error_that_changes_nothing() 
 
 def test_samples_outside_a_declared_radius_are_an_error() -> None:
     strategy = Cluster(2, 3, 0.5, Linear(radius=1.0))
+    strategy.ask()
     with pytest.raises(KernelBoundsError, match=r"arm 1: .*norm 5.*radius 1"):
         strategy.tell({0: [0.1, 0.2, 0.3], 1: [0.1, 5.0, 0.3]})
 
 
 def test_identical_samples_in_all_arms_are_one_group() -> None:
     strategy = Cluster(3, 6, 0.5, Gaussian(1.0))
+    strategy.ask()
     strategy.tell({arm: np.full((6, 2), 4.2) for arm in range(3)})
     assert strategy.recommend().labels == (0, 0, 0)
     assert np.array_equal(strategy.evidence().distances, np.zeros((3, 3)))

@@ -21,6 +21,7 @@ def test_it_asks_once_and_then_never_again() -> None:
 
 def test_without_a_separation_the_partition_is_a_guess() -> None:
     strategy = Cluster(2, 200, 0.5, Gaussian(1.0))
+    strategy.ask()
     strategy.tell({0: np.zeros(200), 1: np.full(200, 9.0)})
     assert strategy.recommend().labels == (0, 1)
     assert not strategy.recommend().certified
@@ -34,6 +35,7 @@ def test_with_a_separation_the_budget_is_that_of_the_discussion_and_the_partitio
     strategy = Cluster.for_separation(3, s, 0.1, Gaussian(1.0))
     assert strategy.n == math.ceil(128 / s**2 * math.log(8 * 6 / 0.1))
     rng = np.random.default_rng(0)
+    strategy.ask()
     strategy.tell({arm: rng.normal(9.0 * (arm == 2), 0.3, strategy.n) for arm in range(3)})
     assert strategy.recommend().labels == (0, 0, 1)
     assert strategy.recommend().certified
@@ -46,6 +48,7 @@ def test_features_and_exact_sums_agree_where_the_features_are_the_kernel() -> No
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(60, 2)), rng.normal(2.0, 1.0, (60, 2))
     strategy = Cluster(2, 60, 0.1, kernel)
+    strategy.ask()
     strategy.tell({0: x, 1: y})
     literal = kernel(x, x).mean() - 2 * kernel(x, y).mean() + kernel(y, y).mean()
     assert strategy.evidence().distances[0, 1] ** 2 == pytest.approx(literal, abs=1e-6)
@@ -56,6 +59,7 @@ def test_the_linear_kernel_groups_by_means() -> None:
     strategy = Cluster(3, 4000, 0.1, Linear(radius=2.0))
     rng = np.random.default_rng(2)
     shapes = [rng.uniform(-1, 1, 4000), rng.choice([-0.5, 0.5], 4000), rng.uniform(-0.2, 1.8, 4000)]
+    strategy.ask()
     strategy.tell(dict(enumerate(shapes)))
     assert strategy.recommend().labels == (0, 0, 1)
 
@@ -64,6 +68,7 @@ def test_strings_are_grouped_by_the_hamming_kernel() -> None:
     rng = np.random.default_rng(3)
     strategy = Cluster(3, 1500, 0.1, Hamming(length=4))
     texts = [rng.choice(words, 1500) for words in (["abcd", "abce"], ["abcd", "abce"], ["wxyz", "wxy"])]
+    strategy.ask()
     strategy.tell(dict(enumerate(texts)))
     assert strategy.recommend().labels == (0, 0, 1)
 

@@ -64,6 +64,7 @@ def test_kept_samples_give_the_same_evidence_as_one_call_with_all_of_them() -> N
         told.append(normal(kept.ask(), rng))
         kept.tell(told[-1])
     at_once = published(keep_samples=True, first_round=3)
+    at_once.ask()
     at_once.tell({arm: np.concatenate([part[arm] for part in told]) for arm in range(5)})
     assert kept.evidence().distances == pytest.approx(at_once.evidence().distances, abs=1e-6)
     assert kept.evidence().thresholds == pytest.approx(at_once.evidence().thresholds)
@@ -213,6 +214,7 @@ def test_relabelling_the_arms_relabels_the_answer_and_nothing_else() -> None:
     while not plain.stopped:
         samples = normal(plain.ask(), rng)
         plain.tell(samples)
+        shuffled.ask()
         shuffled.tell({new: samples[old] for new, old in enumerate(order)})
     assert shuffled.n_samples == plain.n_samples
     assert shuffled.recommend().matches(Partition.of([plain.recommend().labels[old] for old in order]))

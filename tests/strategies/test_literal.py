@@ -33,6 +33,7 @@ def test_cluster_equals_the_literal_sums(
 ) -> None:
     samples = instance(seed, n_arms, n, dim, spread)
     strategy = Cluster(n_arms, n, delta, Gaussian(bandwidth=bandwidth))
+    strategy.ask()
     strategy.tell(dict(enumerate(samples)))
     labels, distances, variances, thresholds = literal.cluster(
         literal.gaussian(bandwidth), [x.tolist() for x in samples], delta, 1.0
@@ -47,6 +48,7 @@ def test_cluster_equals_the_literal_sums(
 def test_cluster_parts_groups_where_the_literal_one_does() -> None:
     samples = instance(3, 4, 200, 2, 40.0)
     strategy = Cluster(4, 200, 1.0, Gaussian(bandwidth=2.0))
+    strategy.ask()
     strategy.tell(dict(enumerate(samples)))
     labels, *_ = literal.cluster(literal.gaussian(2.0), [x.tolist() for x in samples], 1.0, 1.0)
     assert list(strategy.recommend().labels) == labels == [0, 1, 0, 1]

@@ -45,7 +45,8 @@ from kabc.samples import Array
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _TILE_ROWS, _TILE_COLUMNS = 4, 16  # eight sums of eight numbers: half of the vector registers of AVX2
-_STRETCH_ROWS = 128  # kernel values of 128 rows and 16 columns: 8 kB
+_STRETCH_ROWS = 64  # kernel values of 64 rows and 16 columns: 4 kB
+_SINGLE_SUM = 512  # values added in float32: nearly equal ones are rounded the same way, which does not average out
 _BLOCK_ROWS = 1024  # of a task: enough work for its packing, few enough for balance
 _PANEL_ROWS, _PANEL_BYTES = 2**18, 2**25  # of all samples in use, copied at a time
 _PAIRS = 2**18  # listed as tasks at a time
@@ -205,59 +206,59 @@ def _matern(t: Any, square: Any) -> Any:
 
 
 @_compiled("reassoc")
-def _sum_exp2(t: Any, n: int) -> Any:
+def _sum_exp2(t: Any, first: int, last: int) -> Any:
     total = np.float32(0)
-    for c in range(n):
+    for c in range(first, last):
         total += _exp2(t[c])
     return total
 
 
 @_compiled("reassoc")
-def _sum_exp2_root(t: Any, n: int) -> Any:
+def _sum_exp2_root(t: Any, first: int, last: int) -> Any:
     total = np.float32(0)
-    for c in range(n):
+    for c in range(first, last):
         total += _exp2(_root(t[c]))
     return total
 
 
 @_compiled("reassoc")
-def _sum_matern(t: Any, n: int, square: Any) -> Any:
+def _sum_matern(t: Any, first: int, last: int, square: Any) -> Any:
     total = np.float32(0)
-    for c in range(n):
+    for c in range(first, last):
         total += _matern(t[c], square)
     return total
 
 
 @_compiled("reassoc")
-def _sum_power(t: Any, n: int, power: int) -> Any:
+def _sum_power(t: Any, first: int, last: int, power: int) -> Any:
     """Sum of (1 + t)^(-power / 2)."""
     total = np.float32(0)
     if power == 1:
-        for c in range(n):
+        for c in range(first, last):
             total += _ONE / math.sqrt(_ONE + t[c])
     elif power == 2:
-        for c in range(n):
+        for c in range(first, last):
             total += _ONE / (_ONE + t[c])
     elif power == 3:
-        for c in range(n):
+        for c in range(first, last):
             total += _ONE / ((_ONE + t[c]) * math.sqrt(_ONE + t[c]))
     else:
-        for c in range(n):
+        for c in range(first, last):
             total += _ONE / ((_ONE + t[c]) * (_ONE + t[c]))
     return total
 
 
 @_compiled()
-def _sum_profile(t: Any, n: int, profile: int) -> Any:
+def _sum_profile(t: Any, first: int, last: int, profile: int) -> Any:
     if profile == _EXP2:
-        return _sum_exp2(t, n)
+        return _sum_exp2(t, first, last)
     if profile == _EXP2_ROOT:
-        return _sum_exp2_root(t, n)
+        return _sum_exp2_root(t, first, last)
     if profile == _MATERN_3:
-        return _sum_matern(t, n, np.float32(0))
+        return _sum_matern(t, first, last, np.float32(0))
     if profile == _MATERN_5:
-        return _sum_matern(t, n, _LN2_SQUARED_THIRD)
-    return _sum_power(t, n, profile - _POWER)
+        return _sum_matern(t, first, last, _LN2_SQUARED_THIRD)
+    return _sum_power(t, first, last, profile - _POWER)
 
 
 @_compiled()
@@ -329,7 +330,9 @@ def _run(
                         _square_tile(t, o, x, xo, y, at, depth)
                     else:
                         _absolute_tile(t, o, x, xo, y, at, depth)
-                total += _sum_profile(t, tiles * _TILE_ROWS * _TILE_COLUMNS, profile)
+                n_values = tiles * _TILE_ROWS * _TILE_COLUMNS
+                for value in range(0, n_values, _SINGLE_SUM):
+                    total += _sum_profile(t, value, min(value + _SINGLE_SUM, n_values), profile)
         sums[task] = total
 
 

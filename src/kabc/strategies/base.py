@@ -24,7 +24,7 @@ Request = dict[int, int]
 
 
 class Strategy(Protocol):
-    """What `kabc.run` drives. Every method but `tell` leaves the state as it is."""
+    """What `kabc.run` drives: ask, then tell what was asked for, until stopped. Looking changes nothing."""
 
     @property
     def n_arms(self) -> int:
@@ -117,9 +117,11 @@ def kernel_given(value: object) -> Kernel:
 
 
 def checked_samples(
-    samples: Mapping[int, ArrayLike], request: Request, kernel: Kernel, columns: int | None
+    samples: Mapping[int, ArrayLike], request: Request | None, kernel: Kernel, columns: int | None
 ) -> list[NDArray[Any]]:  # N arrays (count_i, d)
     """The told samples in arm order, as the kernel wants them; an error names the arm and changes nothing."""
+    if request is None:
+        raise ProtocolError("tell came without ask; call ask(), draw what it asks for, then tell it once")
     if not request:
         raise ProtocolError("the strategy has stopped and asks for nothing; read recommend(), or start a new one")
     if not isinstance(samples, Mapping):

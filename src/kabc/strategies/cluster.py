@@ -116,6 +116,7 @@ class Cluster:
         self.separation: float | None = None
         self._threshold = make_threshold(threshold, union)
         self._comparisons = comparisons_given(comparisons)
+        self._asked: Request | None = None
         self._seen: Comparison | None = None
 
     @classmethod
@@ -165,12 +166,14 @@ class Cluster:
         return 1 if self._seen is None else self._seen.partition.n_groups
 
     def ask(self) -> Request:
-        return {} if self.stopped else all_arms(self.n_arms, self.n)
+        self._asked = {} if self.stopped else all_arms(self.n_arms, self.n)
+        return dict(self._asked)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
-        rows = checked_samples(samples, self.ask(), self.kernel, None)
+        rows = checked_samples(samples, self._asked, self.kernel, None)
         embedding = embed(self.kernel, self.n_arms).extended(rows)
         self._seen = compare(embedding, self._threshold, self.kernel, self.delta, self._comparisons)
+        self._asked = None
 
     def recommend(self) -> Partition:
         if self._seen is None:

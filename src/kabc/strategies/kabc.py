@@ -138,6 +138,7 @@ class KABC:
             self.schedule = self._without_hopeless_rounds(self.schedule)
         self._comparisons = comparisons_given(comparisons)
         # --- state: what the next step needs, and what people look at
+        self._asked: Request | None = None
         self._round = self.schedule.first
         self._embedding = embed(self.kernel, self.n_arms)
         self._columns: int | None = None
@@ -195,22 +196,21 @@ class KABC:
         return self._at_least
 
     def ask(self) -> Request:
-        if self.stopped:
-            return {}
         held = int(self._embedding.counts[0]) if self.keep_samples else 0
-        return all_arms(self.n_arms, self.schedule.n(self._round) - held)
+        self._asked = {} if self.stopped else all_arms(self.n_arms, self.schedule.n(self._round) - held)
+        return dict(self._asked)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
-        request = self.ask()
-        rows = checked_samples(samples, request, self.kernel, self._columns)
+        rows = checked_samples(samples, self._asked, self.kernel, self._columns)
         k, delta_k = self._round, self.schedule.delta(self._round)
         held = self._embedding if self.keep_samples else embed(self.kernel, self.n_arms)
         embedding = held.extended(rows)  # fresh samples as published, or all so far
         seen = compare(embedding, self.schedule.threshold, self.kernel, delta_k, self._comparisons)
 
         # Nothing above changed the state; nothing below can fail.
+        self._asked = None
         self._columns = rows[0].shape[1]
-        self._n_samples += sum(request.values())
+        self._n_samples += sum(map(len, rows))
         if self.keep_samples:
             self._embedding = embedding
         self._components = seen.partition
