@@ -21,34 +21,38 @@ STATUS_WORDS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """What speaks against each pair being the same, after the latest round.
+    """What speaks against each pair being the same, after the latest round. NaN stands for what a strategy has not.
 
     Attributes
     ----------
-    told_apart : pairs whose distance exceeded its threshold in this round or an earlier one; certified.
-    distances : distances of the mean embeddings in the latest round (eq. empdist); NaN where never computed.
-    thresholds : what the distance of a pair must exceed (eq. threshold).
-    variances : empirical variances of the arms in the latest round (eq. empvar).
+    told_apart : pairs whose evidence reached its threshold in this round or an earlier one; certified.
     counts : samples of each arm behind these figures.
+    distances : distances of the mean embeddings (eq. empdist); NaN where never computed.
+    thresholds : what the distance of a pair must exceed (eq. threshold).
+    variances : empirical variances of the arms (eq. empvar).
     """
 
     told_apart: NDArray[np.bool_]  # (N, N)
+    counts: NDArray[np.int64]  # (N,)
     distances: NDArray[np.float64]  # (N, N)
     thresholds: NDArray[np.float64]  # (N, N)
     variances: NDArray[np.float64]  # (N,)
-    counts: NDArray[np.int64]  # (N,)
 
     @classmethod
     def none(cls, n_arms: int) -> Evidence:
         """Before the first round: nothing is told apart, nothing is known."""
-        unknown = np.full((n_arms, n_arms), np.nan)
         return cls(
             told_apart=np.zeros((n_arms, n_arms), dtype=np.bool_),
-            distances=unknown,
+            counts=np.zeros(n_arms, dtype=np.int64),
+            distances=np.full((n_arms, n_arms), np.nan),
             thresholds=np.full((n_arms, n_arms), np.inf),
             variances=np.full(n_arms, np.nan),
-            counts=np.zeros(n_arms, dtype=np.int64),
         )
+
+    @property
+    def strength(self) -> NDArray[np.float64]:  # (N, N)
+        """Evidence of each pair in units of its threshold: told apart above 1; NaN where there is none yet."""
+        return self.distances / self.thresholds
 
     @property
     def n_told_apart(self) -> int:
@@ -160,12 +164,8 @@ class Result:
 
     def _closest_pair(self) -> str:
         """The pair that was told apart by the smallest margin in the latest round."""
-        apart = self.evidence.told_apart & (self.evidence.distances > self.evidence.thresholds)
-        if not apart.any():
+        strength = np.where(self.evidence.told_apart, self.evidence.strength, np.nan)
+        if not (strength > 1).any():
             return ""
-        margin = np.where(apart, self.evidence.distances / self.evidence.thresholds, np.inf)
-        i, j = np.unravel_index(int(np.argmin(margin)), margin.shape)
-        return (
-            f"closest pair told apart: {self.names[i]} and {self.names[j]}, "
-            f"distance {self.evidence.distances[i, j]:.4g} over threshold {self.evidence.thresholds[i, j]:.4g}"
-        )
+        i, j = np.unravel_index(int(np.nanargmin(np.where(strength > 1, strength, np.nan))), strength.shape)
+        return f"closest pair told apart: {self.names[i]} and {self.names[j]}, {strength[i, j]:.3g} times its threshold"

@@ -30,7 +30,7 @@ def result_of(labels: list[int], status: Status = "decided", seed: int = 0, unkn
     told_apart = distances > 0.5
     gone = np.triu(rng.random((n, n)) < unknown, 1)
     distances[gone | gone.T] = np.nan
-    evidence = Evidence(told_apart, distances, np.full((n, n), 0.5), np.ones(n), np.full(n, 9))
+    evidence = Evidence(told_apart, np.full(n, 9), distances, np.full((n, n), 0.5), np.ones(n))
     names = tuple(f"arm {arm}" for arm in range(n))
     why = Guarantee("KABC", "claim", (), ())
     return Result(names, numbered, status, evidence, dict.fromkeys(names, 1_234), (), why, 0.05, 2, 2, "kernel", 0)
@@ -49,7 +49,7 @@ def test_arms_are_ordered_by_group_and_every_pair_keeps_its_figures(labels: list
     assert tuple(groups) == result.groups
     for row, i in enumerate(pairs.order):
         for column, j in enumerate(pairs.order):
-            expected = result.evidence.distances[i, j] / result.evidence.thresholds[i, j]
+            expected = result.evidence.strength[i, j]
             np.testing.assert_equal(pairs.ratio[row, column], expected)
             assert pairs.told_apart[row, column] == result.evidence.told_apart[i, j]
 

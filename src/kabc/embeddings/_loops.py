@@ -45,8 +45,8 @@ from kabc.samples import Array
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _TILE_ROWS, _TILE_COLUMNS = 4, 16  # eight sums of eight numbers: half of the vector registers of AVX2
-_STRETCH_ROWS = 64  # kernel values of 64 rows and 16 columns: 4 kB
-_SINGLE_SUM = 512  # values added in float32: nearly equal ones are rounded the same way, which does not average out
+_STRETCH_ROWS = 128  # kernel values of 128 rows and 16 columns: 8 kB
+_SINGLE_SUM = 256  # values added in float32: nearly equal ones are rounded the same way, which does not average out
 _BLOCK_ROWS = 1024  # of a task: enough work for its packing, few enough for balance
 _PANEL_ROWS, _PANEL_BYTES = 2**18, 2**25  # of all samples in use, copied at a time
 _PAIRS = 2**18  # listed as tasks at a time
@@ -54,9 +54,9 @@ _DIFFERENCES_UP_TO = 8  # columns
 _FAR = 1e12  # coordinate of padding, where every kernel is 0
 
 # forms of t
-_DOT, _SQUARES, _ABSOLUTES = 0, 1, 2
+_DOT, _SQUARES, _ABSOLUTES = range(3)
 # profiles Psi(t)
-_EXP2, _EXP2_ROOT, _MATERN_3, _MATERN_5, _POWER = 0, 1, 2, 3, 4
+_EXP2, _EXP2_ROOT, _MATERN_3, _MATERN_5, _POWER_1, _POWER_2, _POWER_3, _POWER_4 = range(8)
 
 
 class Recipe(NamedTuple):
@@ -81,23 +81,23 @@ def recipe(kernel: Kernel) -> Recipe | None:
         profile = _MATERN_3 if kernel.nu == 1.5 else _MATERN_5
         return Recipe(_SQUARES, profile, math.sqrt(2 * kernel.nu) * log2_e / kernel.bandwidth, kernel.smooth_at_zero)
     if type(kernel) is InverseMultiquadric:
-        return Recipe(_SQUARES, _POWER + 1, 1 / kernel.bandwidth, kernel.smooth_at_zero)
+        return Recipe(_SQUARES, _POWER_1, 1 / kernel.bandwidth, kernel.smooth_at_zero)
     if type(kernel) is RationalQuadratic and 2 * kernel.alpha in (1, 2, 3, 4):
         power = int(2 * kernel.alpha)
-        return Recipe(_SQUARES, _POWER + power, 1 / (math.sqrt(power) * kernel.bandwidth), kernel.smooth_at_zero)
+        return Recipe(_SQUARES, _POWER_1 + power - 1, 1 / (math.sqrt(power) * kernel.bandwidth), kernel.smooth_at_zero)
     return None
 
 
 # ---------------------------------------------------------------- compiled
 
 
-def _compiled(*fastmath: str) -> Callable[[_F], _F]:
-    """A compiler that keeps the result on disk, or does without where no disk can be written."""
+def _compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
+    """Compile on first use; with `cache`, what is compiled is kept on disk, unless no disk can be written."""
     options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", *fastmath}}
 
     def compile_(function: _F) -> _F:
         try:
-            return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+            return numba.njit(cache=cache, **options)(function)  # type: ignore[no-any-return]
         except RuntimeError:  # no place for a cache
             return numba.njit(**options)(function)  # type: ignore[no-any-return]
 
@@ -123,7 +123,7 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
     wide = signature.args[2].dtype == types.float64
     vector = double if wide else single
     sums = double if wide and form == _DOT else single
-    everywhere = ir.Constant(ir.VectorType(ir.IntType(32), 8), [0] * 8)
+    integers = ir.VectorType(ir.IntType(32), 8)
     exact = ("contract",)
 
     def address(base: Any, index: Any, kind: Any) -> Any:
@@ -133,7 +133,7 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
         first = builder.insert_element(
             ir.Constant(vector, ir.Undefined), builder.load(builder.gep(x, [index])), ir.IntType(32)(0)
         )
-        return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), everywhere)
+        return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), ir.Constant(integers, [0] * 8))
 
     def step(total: Any, a: Any, b: Any) -> Any:
         if form == _DOT:
@@ -142,8 +142,8 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
         difference = builder.fptrunc(difference, single) if wide else difference
         if form == _SQUARES:
             return builder.fadd(builder.fmul(difference, difference, flags=exact), total, flags=exact)
-        positive = builder.fcmp_ordered(">=", difference, ir.Constant(single, [0.0] * 8))
-        return builder.fadd(builder.select(positive, difference, builder.fneg(difference)), total)
+        bits = builder.and_(builder.bitcast(difference, integers), ir.Constant(integers, [2**31 - 1] * 8))  # no sign
+        return builder.fadd(builder.bitcast(bits, single), total)
 
     for columns in ((0,), (1,)) if wide else ((0, 1),):  # float64 sums of 16 columns would not fit the registers
         before = builder.block
@@ -174,7 +174,7 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
 
 _dot_tile, _square_tile, _absolute_tile = _tile(_DOT), _tile(_SQUARES), _tile(_ABSOLUTES)
 
-_ONE, _LN2, _LN2_SQUARED_THIRD = np.float32(1), np.float32(math.log(2)), np.float32(math.log(2) ** 2 / 3)
+_ZERO, _ONE, _LN2, _SQUARE = (np.float32(c) for c in (0, 1, math.log(2), math.log(2) ** 2 / 3))
 _ROUND = np.float32(1.5 * 2**23)  # added to a small number, leaves its nearest integer in the lowest bits
 _LAST = np.float32(126)  # 2^-126 is the smallest normal number: 0 for us
 # 2^f = 1 + f p(f) on [-1/2, 1/2]: p interpolates (2^f - 1) / f in the six Chebyshev nodes, error 5e-9
@@ -184,9 +184,25 @@ _P1, _P2, _P3, _P4, _P5, _P6 = (
 )
 
 
+def _summed(profile: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
+    """The sum of Psi(t) over the first n entries of t."""
+
+    @_compiled("reassoc")
+    def total(t: Any, n: int) -> Any:
+        total = 0.0
+        for first in range(0, n, _SINGLE_SUM):
+            single = np.float32(0)
+            for c in range(first, min(first + _SINGLE_SUM, n)):
+                single += profile(t[c])
+            total += single
+        return total
+
+    return total
+
+
 @_compiled()
 def _exp2(t: Any) -> Any:
-    """2^-t for t >= 0, in float32: exactly 1 at 0."""
+    """2^-t, exactly 1 at 0."""
     t = min(t, _LAST)
     whole = np.float32(_ROUND - t)
     f = (_ROUND - whole) - t
@@ -196,69 +212,36 @@ def _exp2(t: Any) -> Any:
 
 @_compiled()
 def _root(t: Any) -> Any:
-    return math.sqrt(max(t, np.float32(0)))  # rounding of a dot product may have left t below 0
+    return min(math.sqrt(max(t, _ZERO)), _LAST)  # rounding of a dot product may have left t below 0
+
+
+_sum_exp2 = _summed(_exp2)
+_sum_exp2_root = _summed(_compiled()(lambda t: _exp2(_root(t))))
+_sum_matern_3 = _summed(_compiled()(lambda t: (_ONE + _LN2 * _root(t)) * _exp2(_root(t))))
+_sum_matern_5 = _summed(_compiled()(lambda t: (_ONE + _LN2 * _root(t) + _SQUARE * _root(t) ** 2) * _exp2(_root(t))))
+_sum_power_1 = _summed(_compiled()(lambda t: _ONE / math.sqrt(_ONE + t)))
+_sum_power_2 = _summed(_compiled()(lambda t: _ONE / (_ONE + t)))
+_sum_power_3 = _summed(_compiled()(lambda t: _ONE / ((_ONE + t) * math.sqrt(_ONE + t))))
+_sum_power_4 = _summed(_compiled()(lambda t: _ONE / ((_ONE + t) * (_ONE + t))))
 
 
 @_compiled()
-def _matern(t: Any, square: Any) -> Any:
-    a = min(_root(t), _LAST)  # no inf * 0
-    return (_ONE + _LN2 * a + square * a * a) * _exp2(a)
-
-
-@_compiled("reassoc")
-def _sum_exp2(t: Any, first: int, last: int) -> Any:
-    total = np.float32(0)
-    for c in range(first, last):
-        total += _exp2(t[c])
-    return total
-
-
-@_compiled("reassoc")
-def _sum_exp2_root(t: Any, first: int, last: int) -> Any:
-    total = np.float32(0)
-    for c in range(first, last):
-        total += _exp2(_root(t[c]))
-    return total
-
-
-@_compiled("reassoc")
-def _sum_matern(t: Any, first: int, last: int, square: Any) -> Any:
-    total = np.float32(0)
-    for c in range(first, last):
-        total += _matern(t[c], square)
-    return total
-
-
-@_compiled("reassoc")
-def _sum_power(t: Any, first: int, last: int, power: int) -> Any:
-    """Sum of (1 + t)^(-power / 2)."""
-    total = np.float32(0)
-    if power == 1:
-        for c in range(first, last):
-            total += _ONE / math.sqrt(_ONE + t[c])
-    elif power == 2:
-        for c in range(first, last):
-            total += _ONE / (_ONE + t[c])
-    elif power == 3:
-        for c in range(first, last):
-            total += _ONE / ((_ONE + t[c]) * math.sqrt(_ONE + t[c]))
-    else:
-        for c in range(first, last):
-            total += _ONE / ((_ONE + t[c]) * (_ONE + t[c]))
-    return total
-
-
-@_compiled()
-def _sum_profile(t: Any, first: int, last: int, profile: int) -> Any:
+def _sum_profile(t: Any, n: int, profile: int) -> Any:
     if profile == _EXP2:
-        return _sum_exp2(t, first, last)
+        return _sum_exp2(t, n)
     if profile == _EXP2_ROOT:
-        return _sum_exp2_root(t, first, last)
+        return _sum_exp2_root(t, n)
     if profile == _MATERN_3:
-        return _sum_matern(t, first, last, np.float32(0))
+        return _sum_matern_3(t, n)
     if profile == _MATERN_5:
-        return _sum_matern(t, first, last, _LN2_SQUARED_THIRD)
-    return _sum_power(t, first, last, profile - _POWER)
+        return _sum_matern_5(t, n)
+    if profile == _POWER_1:
+        return _sum_power_1(t, n)
+    if profile == _POWER_2:
+        return _sum_power_2(t, n)
+    if profile == _POWER_3:
+        return _sum_power_3(t, n)
+    return _sum_power_4(t, n)
 
 
 @_compiled()
@@ -269,27 +252,30 @@ def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, le
     """
     d = points.shape[1]
     depth = d + 2 if dot else d
-    for row in range(-(-n // width) * width):
+    for row in range(n):
         first = row // width * depth * width + row % width
-        squares = 0.0
+        if not dot:
+            for k in range(d):
+                out[first + k * width] = points[start + row, k] - centre[k]
+            continue
+        squares, factor = 0.0, -2.0 if left else 1.0
         for k in range(d):
-            at = first + k * width
-            if row >= n:
-                out[at] = 0.0 if dot else (_FAR if left else -_FAR)
-            elif dot:
-                # without a bound, the square of a coordinate could overflow
-                out[at] = min(max(points[start + row, k] - centre[k], -_FAR), _FAR)
-                squares += np.float64(out[at]) * np.float64(out[at])  # of the rounded one: t is a distance
-                out[at] *= -2.0 if left else 1.0
-            else:
-                out[at] = points[start + row, k] - centre[k]
+            # without a bound the square could overflow; rounded before squaring, so that t is a distance
+            rounded = out.dtype.type(min(max(points[start + row, k] - centre[k], -_FAR), _FAR))
+            squares += np.float64(rounded) * np.float64(rounded)
+            out[first + k * width] = factor * rounded
+        out[first + d * width] = squares if left else 1.0
+        out[first + (d + 1) * width] = 1.0 if left else squares
+    for row in range(n, -(-n // width) * width):
+        first = row // width * depth * width + row % width
+        for k in range(d):
+            out[first + k * width] = 0.0 if dot else (_FAR if left else -_FAR)
         if dot:
-            squares = squares if row < n else _FAR * _FAR
-            out[first + d * width] = squares if left else 1.0
-            out[first + (d + 1) * width] = 1.0 if left else squares
+            out[first + d * width] = _FAR * _FAR if left else 1.0
+            out[first + (d + 1) * width] = 1.0 if left else _FAR * _FAR
 
 
-@_compiled()
+@_compiled(cache=True)
 def _run(
     left: Any,  # (rows, d) float64, scaled
     left_starts: Any,  # (blocks + 1,)
@@ -330,13 +316,11 @@ def _run(
                         _square_tile(t, o, x, xo, y, at, depth)
                     else:
                         _absolute_tile(t, o, x, xo, y, at, depth)
-                n_values = tiles * _TILE_ROWS * _TILE_COLUMNS
-                for value in range(0, n_values, _SINGLE_SUM):
-                    total += _sum_profile(t, value, min(value + _SINGLE_SUM, n_values), profile)
+                total += _sum_profile(t, tiles * _TILE_ROWS * _TILE_COLUMNS, profile)
         sums[task] = total
 
 
-@_compiled()
+@_compiled(cache=True)
 def _measure(points: Any, starts: Any, centres: Any, radii: Any) -> None:
     """Centre (mean) of each block and the largest distance from it."""
     for block in range(len(radii)):

@@ -26,11 +26,11 @@ from kabc.kernels.base import keep_whole
 from kabc.samples import Array
 
 Engine = Literal["auto", "numpy", "numba"]
-_Values = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]  # (n, d), (m, d) -> (n, m)
 
 _LOOP_FROM = 10_000_000  # kernel values: below, loading the compiled loop takes longer than numpy
 _DISTINCT_FROM = 2**16  # kernel values: below, looking for equal rows is not worth it
 _DISTINCT_ENTRIES = 2**22  # numbers in a table of arms by distinct rows: 32 MB
+_PRODUCT = 2**18  # multiplications: BLAS starts threads for more, which wait for each other on a busy machine
 _PAIRS = 2**20  # pairs of one request that are looked up at a time
 
 
@@ -102,7 +102,9 @@ def _loop_sums(
 
 
 class _Tiling(NamedTuple):
-    values: _Values
+    """How a kernel is evaluated on tiles of at most rows x columns values: against(y)(x) is the tile."""
+
+    against: Callable[[NDArray[Any]], Callable[[NDArray[Any]], NDArray[Any]]]
     rows: int
     columns: int
 
@@ -117,9 +119,9 @@ def _tile_sums(
     for group in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
         x = left[pairs[group[0], 0]]
         for owners, starts, y in _side_by_side(right, pairs[:, 1], group, tiling.columns):
-            columns = np.zeros(len(y))
+            columns, values = np.zeros(len(y)), tiling.against(y)
             for start in range(0, len(x), tiling.rows):
-                columns += tiling.values(x[start : start + tiling.rows], y).sum(axis=0, dtype=np.float64)
+                columns += values(x[start : start + tiling.rows]).sum(axis=0, dtype=np.float64)
             out[owners] += np.add.reduceat(columns, starts)
     return out
 
@@ -148,47 +150,56 @@ def _side_by_side(
 
 
 def _tiling(kernel: Kernel) -> _Tiling:
+    if type(kernel) in (Gaussian, InverseMultiquadric):
+        return _product_tiling(kernel)
     # kernels allocate: arrays of less than 128 kB come from a pool, larger ones from the system, page by page
-    return _gemm_tiling(kernel) if type(kernel) in (Gaussian, InverseMultiquadric) else _Tiling(kernel, 32, 500)
+    return _Tiling(lambda y: lambda x: kernel(x, y), 32, 500)
 
 
-def _gemm_tiling(kernel: Kernel) -> _Tiling:
-    """Kernels of u.v - |u|^2/2 - |v|^2/2 = -|x - y|^2 / (2 h^2): one matrix product in float64, the rest in float32.
+def _product_tiling(kernel: Kernel) -> _Tiling:
+    """Kernels of -|x - y|^2 / (2 h^2) = u.v - |u|^2/2 - |v|^2/2: matrix products in float64, the rest in float32.
 
-    Centred on the tile and with |u|^2 <= 1e6, the product is exact to 1e-9. Values: Psi in float32, 1e-7.
+    Centred on the tile and with |u|^2 <= 1e6, the product is exact to 1e-9. Psi in float32 is exact to 1e-7.
     """
-    assert isinstance(kernel, Stationary)
-    rows, columns = 128, 1024
+    assert isinstance(kernel, Gaussian | InverseMultiquadric)
+    rows, columns = 128, 512
     room64, room32 = np.empty(rows * columns), np.empty(rows * columns, dtype=np.float32)
 
-    def values(x: Array, y: Array) -> NDArray[Any]:
-        u, v = (_augmented(points, y.mean(axis=0), kernel.bandwidth) for points in (x, y))
-        if not min(u[:, -1].min(), v[:, -1].min()) >= -5e5:  # too wide, or not finite
-            return kernel(x, y)
-        v[:, -2:] = v[:, :-3:-1]
-        shape = len(x), len(y)
-        t, out = (room[: shape[0] * shape[1]].reshape(shape) for room in (room64, room32))
-        np.matmul(u, v.T, out=t)
-        out[...] = t
-        if isinstance(kernel, Gaussian):
-            return np.exp(out, out=out)
-        out *= -2
-        out += 1
-        return np.reciprocal(np.sqrt(out, out=out), out=out)
+    def against(y: Array) -> Callable[[Array], NDArray[Any]]:
+        centre = y.mean(axis=0)
+        v = _augmented(y, centre, kernel.bandwidth)
 
-    return _Tiling(values, rows, columns)
+        def values(x: Array) -> NDArray[Any]:
+            u = _augmented(x, centre, kernel.bandwidth)
+            if not min(u[-1].min(), v[-1].min()) >= -5e5:  # too wide, or not finite
+                return kernel(x, y)
+            u[[-2, -1]] = u[[-1, -2]]
+            shape = len(x), len(y)
+            t, out = (room[: shape[0] * shape[1]].reshape(shape) for room in (room64, room32))
+            step = max(1, _PRODUCT // u.size)
+            for start in range(0, len(y), step):
+                np.matmul(u.T, v[:, start : start + step], out=t[:, start : start + step])
+            out[...] = t
+            if isinstance(kernel, Gaussian):
+                return np.exp(out, out=out)
+            out *= -2
+            out += 1
+            return np.reciprocal(np.sqrt(out, out=out), out=out)
+
+        return values
+
+    return _Tiling(against, rows, columns)
 
 
-def _augmented(points: Array, centre: Array, bandwidth: float) -> Array:  # (n, d) -> (n, d + 2)
-    """(u, 1, -|u|^2 / 2) with u = (x - centre) / bandwidth."""
-    out = np.empty((len(points), points.shape[1] + 2))
-    u = out[:, :-2]
+def _augmented(points: Array, centre: Array, bandwidth: float) -> Array:  # (n, d) -> (d + 2, n)
+    """Columns (u, 1, -|u|^2 / 2) with u = (x - centre) / bandwidth."""
+    out = np.ones((points.shape[1] + 2, len(points)))
+    u = out[:-2]
     with np.errstate(over="ignore", invalid="ignore"):
-        np.subtract(points, centre, out=u)
+        np.subtract(points.T, centre[:, None], out=u)
         u /= bandwidth
-        out[:, -2] = 1
-        np.einsum("nd,nd->n", u, u, out=out[:, -1])
-    out[:, -1] /= -2
+        np.einsum("dn,dn->n", u, u, out=out[-1])
+    out[-1] /= -2
     return out
 
 
@@ -204,16 +215,17 @@ def _distinct_sums(
 ) -> Array | None:  # (P, 2) -> (P,)
     """W K W^T for the given pairs, with K between the different rows and W how often each arm has them.
 
-    None where that does not pay: as soon as too many different rows were met, so that data without repeats cost little.
+    None where that does not pay, which is found out on few rows.
     """
     i, i_of = np.unique(pairs[:, 0], return_inverse=True)
     j, j_of = np.unique(pairs[:, 1], return_inverse=True)
-    most = min(math.isqrt(n_values) // 4, _DISTINCT_ENTRIES // max(len(i), len(j)))
-    dtype = np.result_type(*{x.dtype for arms, used in ((left, i), (right, j)) for x in (arms[a] for a in used)})
-    if n_values < _DISTINCT_FROM or dtype.hasobject:
+    arms = [left[a] for a in i] + [right[a] for a in j]
+    most = min(math.isqrt(n_values) // 4, _DISTINCT_ENTRIES // len(arms))
+    dtype = np.result_type(*{x.dtype for x in arms})
+    if n_values < _DISTINCT_FROM or dtype.hasobject or not _repeats(arms[: len(i)], dtype, most):
         return None
     table: dict[bytes, int] = {}
-    counted = [_count(arms[a], dtype, table, most) for arms, used in ((left, i), (right, j)) for a in used]
+    counted = [_count(arm, dtype, table, most) for arm in arms]
     if len(table) > most:
         return None
     rows = np.frombuffer(b"".join(table), dtype=dtype).reshape(len(table), -1)
@@ -222,6 +234,16 @@ def _distinct_sums(
         row[: len(counts)] = counts
     summed = _weighted(kernel, rows, weights[len(i) :])
     return _inner(weights[: len(i)], i_of, summed, j_of)
+
+
+def _repeats(arms: Sequence[NDArray[Any]], dtype: np.dtype[Any], most: int) -> bool:
+    """Whether any two of a few random rows are equal: 8 expected, if all rows are equally often one of `most`."""
+    ends = np.cumsum([len(arm) for arm in arms])
+    size = min(4 * math.isqrt(most), int(ends[-1]))
+    chosen = np.sort(np.random.default_rng(0).choice(int(ends[-1]), size, replace=False))
+    owner = np.searchsorted(ends, chosen, side="right")
+    rows = (arms[arm][row - ends[arm]] for arm, row in zip(owner, chosen, strict=True))
+    return len({row.astype(dtype).tobytes() for row in rows}) < size
 
 
 def _count(arm: NDArray[Any], dtype: np.dtype[Any], table: dict[bytes, int], most: int) -> NDArray[np.intp]:
@@ -339,13 +361,19 @@ class GramSums:
         self, pairs: NDArray[np.int64], covered: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> Array:  # (P, 2), (P, 2), (P, 2) -> (P,)
         """What new samples add to sums: new x all and old x new."""
-        zero = np.zeros(len(pairs), dtype=np.int64)
-        (i, j), (old_i, old_j), (n_i, n_j) = pairs.T, covered.T, counts.T
-        left = np.concatenate([np.stack([i, old_i, n_i], axis=1), np.stack([i, zero, old_i], axis=1)])
-        right = np.concatenate([np.stack([j, zero, n_j], axis=1), np.stack([j, old_j, n_j], axis=1)])
-        slices, place = zip(*(np.unique(side, axis=0, return_inverse=True) for side in (left, right)), strict=True)
-        arrays = ([self._samples[arm][start:stop] for arm, start, stop in side] for side in slices)
-        added = block_sums(self.kernel, *arrays, np.stack(place, axis=1), self.engine)
+        (i, j), (old_i, old_j) = pairs.T, covered.T
+        width = int(counts.max()) + 1
+        heads = self.n_arms * width  # keys of rows from `cut` on come first, then those of rows before it
+        left = np.concatenate([i * width + old_i, i * width + old_i + heads])
+        right = np.concatenate([j * width, j * width + old_j])
+
+        def rows(key: int) -> NDArray[Any]:
+            arm, cut = divmod(key % heads, width)
+            return self._samples[arm][:cut] if key >= heads else self._samples[arm][cut:]
+
+        (left, i_of), (right, j_of) = (np.unique(keys, return_inverse=True) for keys in (left, right))
+        arrays = ([rows(int(key)) for key in keys] for keys in (left, right))
+        added = block_sums(self.kernel, *arrays, np.stack([i_of, j_of], axis=1), self.engine)
         return np.asarray(added.reshape(2, -1).sum(axis=0))
 
     def _recall(self, keys: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:  # (P,) -> (P,), (P, 2)

@@ -64,7 +64,7 @@ def pair_map(result: Result) -> PairMap:
     labels = np.asarray(result.labels)
     order = np.argsort(labels, kind="stable")
     square = np.ix_(order, order)
-    ratio = result.evidence.distances[square] / result.evidence.thresholds[square]
+    ratio = result.evidence.strength[square]
     return PairMap(
         order=tuple(order.tolist()),
         names=tuple(str(result.names[arm]) for arm in order),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from kabc.embeddings import embed
 from kabc.embeddings.means import Embedding
@@ -69,7 +69,7 @@ def compare(
         distances = np.sqrt(embedding.squared_distances())  # eq. empdist
         told_apart = distances > pair_thresholds(radii)  # an edge when the distance is at most the threshold
         partition = components(~told_apart)
-    evidence = Evidence(told_apart, distances, pair_thresholds(radii), variances, embedding.counts)
+    evidence = Evidence(told_apart, embedding.counts, distances, pair_thresholds(radii), variances)
     return Comparison(evidence, partition)
 
 
@@ -213,8 +213,3 @@ def assumptions(kernel: Kernel, independent_arms: bool = False) -> tuple[str, ..
     )
     independent = ("samples of different arms are independent of each other",) if independent_arms else ()
     return ("samples of an arm are independent and identically distributed", *independent, bounds, same)
-
-
-def latest(earlier: NDArray[np.bool_], now: Evidence) -> Evidence:
-    """Evidence of this round, with every pair that an earlier round told apart."""
-    return Evidence(earlier | now.told_apart, now.distances, now.thresholds, now.variances, now.counts)

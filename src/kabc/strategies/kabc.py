@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -44,7 +44,7 @@ from kabc.strategies.base import (
     positive_number,
     whole_number,
 )
-from kabc.strategies.cluster import Comparisons, assumptions, compare, comparisons_given, latest
+from kabc.strategies.cluster import Comparisons, assumptions, compare, comparisons_given
 
 Spending = Literal["published", "full"]
 
@@ -171,9 +171,7 @@ class KABC:
             radii = schedule.threshold.radii(schedule.n(k), np.zeros(self.n_arms), self.kernel, schedule.delta(k))
             if float(pair_thresholds(radii)[0, 1]) < largest:
                 return schedule
-            schedule = Schedule(
-                schedule.n_arms, schedule.total, schedule.threshold, schedule.spending, schedule.growth, k + 1
-            )
+            schedule = replace(schedule, first=k + 1)
 
     @property
     def stopped(self) -> bool:
@@ -215,7 +213,8 @@ class KABC:
             self._embedding = embedding
         self._components = seen.partition
         self._at_least = max(self._at_least, seen.partition.n_groups)
-        self._evidence = latest(self._evidence.told_apart, seen.evidence)
+        told_apart = self._evidence.told_apart | seen.evidence.told_apart  # pairs told apart stay told apart
+        self._evidence = replace(seen.evidence, told_apart=told_apart)
         n = int(seen.evidence.counts[0])
         self._rounds += (Round(k, delta_k, n, self._n_samples, seen.partition.n_groups),)
         self._advance(seen.partition.n_groups)
@@ -269,4 +268,4 @@ class KABC:
 def _relative(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:  # (N, N)
     """Distances in units of their thresholds; where none was computed, 0 inside a component and infinity between."""
     unknown = np.where(evidence.told_apart, np.inf, 0.0)
-    return np.where(np.isnan(evidence.distances), unknown, evidence.distances / evidence.thresholds)
+    return np.where(np.isnan(evidence.strength), unknown, evidence.strength)
