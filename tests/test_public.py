@@ -8,6 +8,7 @@ import sys
 import kabc
 
 PUBLIC = {
+    "AnytimeKABC",
     "ArmError",
     "Cluster",
     "Evidence",

@@ -26,12 +26,13 @@ from kabc.partitions import Partition
 from kabc.planning import Plan, plan
 from kabc.result import Evidence, Result
 from kabc.run import cluster
-from kabc.strategies import KABC, Cluster
+from kabc.strategies import KABC, AnytimeKABC, Cluster
 
 __version__ = "0.1.0"
 
 __all__ = [
     "KABC",
+    "AnytimeKABC",
     "ArmError",
     "Cluster",
     "Evidence",

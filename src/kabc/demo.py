@@ -160,7 +160,7 @@ def tell(story: Story, seed: int, say: Say) -> Told:
 
     arms = {name: Source(story.pools[pool]) for name, pool in truth.items()}
     result = kabc.cluster(
-        arms, n_clusters, DELTA, kernel=choose, pilot=PILOT, seed=seed, progress=False, on_round=heard
+        arms, n_clusters, DELTA, strategy="kabc", kernel=choose, pilot=PILOT, seed=seed, progress=False, on_round=heard
     )
     by_means = group_by_means(np.array([arm.total / arm.count for arm in arms.values()]), n_clusters)
     tight = kabc.cluster(arms, n_clusters, DELTA, pilot=PILOT, seed=seed, strategy="kabc-tight", progress=False)

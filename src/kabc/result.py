@@ -25,24 +25,40 @@ class Evidence:
 
     Attributes
     ----------
-    told_apart : pairs whose evidence reached its threshold in this round or an earlier one; certified.
+    told_in_round : number of the first round that told the pair apart; 0 where none has.
     counts : samples of each arm behind these figures.
     distances : distances of the mean embeddings (eq. empdist); NaN where never computed.
     thresholds : what the distance of a pair must exceed (eq. threshold).
     variances : empirical variances of the arms (eq. empvar).
+    log_evidence : for strategies that bet, the largest log evidence so far.
+    log_threshold : what it must reach.
     """
 
-    told_apart: NDArray[np.bool_]  # (N, N)
+    told_in_round: NDArray[np.int64]  # (N, N)
     counts: NDArray[np.int64]  # (N,)
     distances: NDArray[np.float64]  # (N, N)
     thresholds: NDArray[np.float64]  # (N, N)
     variances: NDArray[np.float64]  # (N,)
+    log_evidence: NDArray[np.float64] = field(default_factory=lambda: np.full((1, 1), np.nan))  # (N, N)
+    log_threshold: NDArray[np.float64] = field(default_factory=lambda: np.full((1, 1), np.nan))  # (N, N)
+
+    @classmethod
+    def of_bets(
+        cls,
+        told_in_round: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        log_evidence: NDArray[np.float64],
+        log_threshold: NDArray[np.float64],
+    ) -> Evidence:
+        """Evidence of a strategy that bets: it has no distances."""
+        unknown = np.broadcast_to(np.nan, told_in_round.shape)
+        return cls(told_in_round, counts, unknown, unknown, np.full(len(counts), np.nan), log_evidence, log_threshold)
 
     @classmethod
     def none(cls, n_arms: int) -> Evidence:
         """Before the first round: nothing is told apart, nothing is known."""
         return cls(
-            told_apart=np.zeros((n_arms, n_arms), dtype=np.bool_),
+            told_in_round=np.zeros((n_arms, n_arms), dtype=np.int64),
             counts=np.zeros(n_arms, dtype=np.int64),
             distances=np.full((n_arms, n_arms), np.nan),
             thresholds=np.full((n_arms, n_arms), np.inf),
@@ -50,9 +66,15 @@ class Evidence:
         )
 
     @property
+    def told_apart(self) -> NDArray[np.bool_]:  # (N, N)
+        """Pairs whose evidence reached its threshold, in this round or an earlier one; certified."""
+        return self.told_in_round > 0
+
+    @property
     def strength(self) -> NDArray[np.float64]:  # (N, N)
         """Evidence of each pair in units of its threshold: told apart above 1; NaN where there is none yet."""
-        return self.distances / self.thresholds
+        by_bets = self.log_evidence.shape == self.told_in_round.shape
+        return self.log_evidence / self.log_threshold if by_bets else self.distances / self.thresholds
 
     @property
     def n_told_apart(self) -> int:
@@ -150,7 +172,7 @@ class Result:
         seen = [
             f"{len(self.names)} arms, {self.n_samples:,} samples in all"
             + (f", {self.n_pilot:,} of them a pilot that was only used to choose the kernel" if self.n_pilot else ""),
-            f"kernel {self.kernel}; seed {self.seed}",
+            f"kernel {self.kernel}; seed {self.seed}" if self.kernel else f"seed {self.seed}",
             f"{self.evidence.n_told_apart} of {pairs} pairs told apart; at least {self.n_groups_at_least} group(s)",
         ]
         if self.rounds:

@@ -20,7 +20,7 @@ from kabc.errors import ArmError, KabcError, SettingsError
 from kabc.kernels import Gaussian, Kernel
 from kabc.result import Result, Round, Status
 from kabc.samples import as_points, expect_columns
-from kabc.strategies import make_strategy
+from kabc.strategies import make_strategy, needs_kernel
 from kabc.strategies.base import Request, Strategy, positive_number, whole_number
 from kabc.strategies.cluster import Cluster
 
@@ -38,7 +38,7 @@ def cluster(
     delta: float = 0.05,
     *,
     kernel: Kernel | Callable[[NDArray[Any]], Kernel] | None = None,
-    strategy: str | Strategy = "kabc",
+    strategy: str | Strategy | None = None,
     strategy_options: Mapping[str, Any] | None = None,
     max_samples: int | None = None,
     min_separation: float | None = None,
@@ -56,9 +56,11 @@ def cluster(
         ``draw(n, rng)`` returning n samples, (n,) or (n, d), or an array of samples, used up in random order.
     n_clusters : K. None when it is not known: then `min_separation` or `max_samples` is needed.
     delta : largest probability of a wrong certified answer, in (0, 1].
-    kernel : a kernel, or a function from a pilot (n, d) to a kernel. None: Gaussian with the median heuristic on a
-        pilot of `pilot` samples of each arm, which is counted and never tested.
-    strategy : "kabc" (as published), "kabc-tight" (every improvement that keeps its proof), or a strategy object.
+    kernel : for strategies that test with one: a kernel, or a function from a pilot (n, d) to a kernel. None: Gaussian
+        with the median heuristic on a pilot of `pilot` samples of each arm, which is counted and never tested.
+    strategy : "anytime" (by betting: by far the fewest samples, no kernel to choose), "kabc" (as published),
+        "kabc-tight" (every improvement that keeps its proof), or a strategy object. Default: "anytime", or "kabc" where
+        a kernel or `min_separation` is given.
     strategy_options : further settings of the strategy, e.g. ``{"keep_samples": True}``.
     max_samples : stop before more than this many samples are drawn in all.
     min_separation : the paper's s_0, a lower bound of s_*; K is then an output.
@@ -70,15 +72,18 @@ def cluster(
     sources = _Sources.of(arms, names, seed)
     budget = None if max_samples is None else whole_number("max_samples", max_samples, 1)
     show = _Ticker(progress)
+    if strategy is None:
+        strategy = "anytime" if kernel is None and min_separation is None else "kabc"
+    n_pilot = 0
     if isinstance(strategy, str):
-        settings = _Settings(n_clusters, delta, min_separation, budget, dict(strategy_options or {}))
-        settings.check(strategy, len(sources.arms))
-        given, n_pilot = _kernel(kernel, sources, pilot, budget, show)
-        strategy = settings.build(strategy, sources, given, n_pilot)
+        settings = _Settings(strategy, n_clusters, delta, min_separation, budget, dict(strategy_options or {}))
+        settings.check(kernel, len(sources.arms))
+        given: Kernel | None = None
+        if needs_kernel(settings.strategy):
+            given, n_pilot = _kernel(kernel, sources, pilot, budget, show)
+        strategy = settings.build(sources, given, n_pilot)
     elif strategy.n_arms != len(sources.arms):
         raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {len(sources.arms)}")
-    else:
-        n_pilot = 0
     status = _loop(strategy, sources, budget, show, on_round)
     return _result(strategy, sources, status, n_pilot, seed)
 
@@ -174,14 +179,19 @@ def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable,
 class _Settings:
     """What the user asked for, before there is a kernel."""
 
+    strategy: str
     n_clusters: int | None
     delta: float
     min_separation: float | None
     budget: int | None
     options: dict[str, Any]
 
-    def check(self, strategy: str, n_arms: int) -> None:
+    def check(self, kernel: object, n_arms: int) -> None:
         """Refuse bad settings before a single sample is paid for."""
+        if kernel is not None and not needs_kernel(self.strategy):
+            raise SettingsError(
+                f"strategy {self.strategy!r} needs no kernel, got {kernel!r}; leave it out, or use 'kabc'"
+            )
         if self.n_clusters is None and self.min_separation is None and self.budget is None:
             raise SettingsError(
                 "with n_clusters=None pass min_separation (the smallest separation s_0 that matters; K is then an "
@@ -189,19 +199,22 @@ class _Settings:
             )
         if self.n_clusters is not None and self.min_separation is not None:
             raise SettingsError("n_clusters and min_separation are two ways to know when to stop; pass one of them")
+        if self.min_separation is not None and not needs_kernel(self.strategy):
+            raise SettingsError(f"min_separation needs a kernel, which strategy {self.strategy!r} has not; use 'kabc'")
         if self.min_separation is not None:
             positive_number("min_separation", self.min_separation)
-        self._make(strategy, n_arms, Gaussian(bandwidth=1.0), 2)
+        self._make(n_arms, Gaussian(bandwidth=1.0), 2)
 
-    def build(self, strategy: str, sources: _Sources, kernel: Kernel, n_pilot: int) -> Strategy:
+    def build(self, sources: _Sources, kernel: Kernel | None, n_pilot: int) -> Strategy:
         affordable = [arm.remaining for arm in sources.arms if arm.remaining is not None]
         if self.budget is not None:
             affordable.append((self.budget - n_pilot) // len(sources.arms))
-        return self._make(strategy, len(sources.arms), kernel, min(affordable, default=2))
+        return self._make(len(sources.arms), kernel, min(affordable, default=2))
 
-    def _make(self, strategy: str, n_arms: int, kernel: Kernel, affordable: int) -> Strategy:
-        if self.n_clusters is not None:
-            return make_strategy(strategy, n_arms, self.n_clusters, self.delta, kernel, self.options)
+    def _make(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
+        if self.n_clusters is not None or (kernel is None and self.min_separation is None):
+            return make_strategy(self.strategy, n_arms, self.n_clusters, self.delta, kernel, self.options)
+        assert kernel is not None
         if self.options:
             raise SettingsError(f"strategy_options need n_clusters; without it CLUSTER is run, got {self.options!r}")
         if self.min_separation is not None:
@@ -302,7 +315,7 @@ def _result(strategy: Strategy, sources: _Sources, status: Status, n_pilot: int,
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=strategy.n_groups_at_least,
-        kernel=repr(strategy.kernel),
+        kernel="" if strategy.kernel is None else repr(strategy.kernel),
         seed=seed,
         n_pilot=n_pilot,
     )

@@ -30,7 +30,7 @@ def result_of(labels: list[int], status: Status = "decided", seed: int = 0, unkn
     told_apart = distances > 0.5
     gone = np.triu(rng.random((n, n)) < unknown, 1)
     distances[gone | gone.T] = np.nan
-    evidence = Evidence(told_apart, np.full(n, 9), distances, np.full((n, n), 0.5), np.ones(n))
+    evidence = Evidence(told_apart.astype(np.int64), np.full(n, 9), distances, np.full((n, n), 0.5), np.ones(n))
     names = tuple(f"arm {arm}" for arm in range(n))
     why = Guarantee("KABC", "claim", (), ())
     return Result(names, numbered, status, evidence, dict.fromkeys(names, 1_234), (), why, 0.05, 2, 2, "kernel", 0)

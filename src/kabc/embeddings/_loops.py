@@ -21,8 +21,9 @@ values that matter are those of rows x, y at a distance of order 1, where both c
 | WIDE, x.y       | the same in float64: 1e-16 for 2.4e-8          | < 1e-8              | rho <= 1000            |
 | WIDE, |x-y|     | differences in float64, then float32           | 6e-8                | always                 |
 
-Dot products cost half of differences, so they are used for d > 8, and for kernels that are smooth at 0 only: a root of t
-would turn an error of 1e-14 into one of 1e-7 there. A distance of means adds four such errors: below 1e-6 in all.
+Dot products cost half of differences, so they are used for d > 8, and for kernels that are smooth at 0 only: the root
+of t would turn an error of 1e-14 into one of 1e-7 there. Psi itself is exact to 2e-7. A squared distance of means adds
+four such errors: below 1e-6 in all.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -48,9 +49,11 @@ _TILE_ROWS, _TILE_COLUMNS = 4, 16  # eight sums of eight numbers: half of the ve
 _STRETCH_ROWS = 128  # kernel values of 128 rows and 16 columns: 8 kB
 _SINGLE_SUM = 256  # values added in float32: nearly equal ones are rounded the same way, which does not average out
 _BLOCK_ROWS = 1024  # of a task: enough work for its packing, few enough for balance
+_BLOCK_SIZE = 2**20  # numbers of a block
 _PANEL_ROWS, _PANEL_BYTES = 2**18, 2**25  # of all samples in use, copied at a time
 _PAIRS = 2**18  # listed as tasks at a time
 _DIFFERENCES_UP_TO = 8  # columns
+_MOST_COLUMNS = 4096  # beyond, matrix products in numpy are as good
 _FAR = 1e12  # coordinate of padding, where every kernel is 0
 
 # forms of t
@@ -93,13 +96,14 @@ def recipe(kernel: Kernel) -> Recipe | None:
 
 def _compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
     """Compile on first use; with `cache`, what is compiled is kept on disk, unless no disk can be written."""
-    options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", *fastmath}}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", *fastmath}}
 
     def compile_(function: _F) -> _F:
         try:
-            return numba.njit(cache=cache, **options)(function)  # type: ignore[no-any-return]
+            compiled: Any = numba.njit(cache=cache, **options)(function)
         except RuntimeError:  # no place for a cache
-            return numba.njit(**options)(function)  # type: ignore[no-any-return]
+            compiled = numba.njit(**options)(function)
+        return cast("_F", compiled)
 
     return compile_
 
@@ -191,7 +195,7 @@ def _summed(profile: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
     def total(t: Any, n: int) -> Any:
         total = 0.0
         for first in range(0, n, _SINGLE_SUM):
-            single = np.float32(0)
+            single: Any = np.float32(0)
             for c in range(first, min(first + _SINGLE_SUM, n)):
                 single += profile(t[c])
             total += single
@@ -358,7 +362,9 @@ def sums(
     pairs: NDArray[np.intp],
     threads: int | None = None,
 ) -> Array | None:  # (P, 2) -> (P,)
-    """Sums of the kernel over left[i] x right[j] for each pair; None where numbers overflow."""
+    """Sums of the kernel over left[i] x right[j] for each pair; None for too many columns or numbers that overflow."""
+    if left[pairs[0, 0]].shape[1] > _MOST_COLUMNS:
+        return None
     out = np.zeros(len(pairs))
     for start in range(0, len(pairs), _PAIRS):
         part = pairs[start : start + _PAIRS]
@@ -367,19 +373,26 @@ def sums(
                 if not (np.isfinite(a.radii).all() and np.isfinite(b.radii).all()):
                     return None
                 tasks, owners = _tasks(a, b, part)
-                partial = _run_tasks(how, a, b, tasks, threads or numba.config.NUMBA_NUM_THREADS)
+                partial = _run_tasks(how, a, b, tasks, threads or workers())
                 out[start : start + _PAIRS] += np.bincount(owners, weights=partial, minlength=len(part))
     return out
 
 
+def workers() -> int:
+    """Number of threads: the processors, or what NUMBA_NUM_THREADS says."""
+    settings: Any = numba.config
+    return int(settings.NUMBA_NUM_THREADS)
+
+
 def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iterator[_Panel]:
-    rows = max(1, min(_PANEL_ROWS, _PANEL_BYTES // (8 * arms[used[0]].shape[1])))
+    d = arms[used[0]].shape[1]
+    rows, block = min(_PANEL_ROWS, _PANEL_BYTES // (8 * d)), min(_BLOCK_ROWS, _BLOCK_SIZE // d)
     pieces: list[tuple[int, Array]] = []
     held = 0
     for arm in np.unique(used):
         start = 0
         while start < len(arms[arm]):
-            piece = arms[arm][start : start + min(_BLOCK_ROWS, rows - held)]
+            piece = arms[arm][start : start + min(block, rows - held)]
             pieces.append((int(arm), piece))
             start, held = start + len(piece), held + len(piece)
             if held == rows:
@@ -448,7 +461,7 @@ def _run_form(
 
     def batch(number: int) -> None:
         x = _aligned(_STRETCH_ROWS * depth, dtype)
-        y = _aligned((_BLOCK_ROWS + _TILE_COLUMNS) * depth, dtype)
+        y = _aligned((int(np.diff(b.starts).max()) + _TILE_COLUMNS) * depth, dtype)
         t = _aligned(_STRETCH_ROWS * _TILE_COLUMNS, np.float32)
         first, last = int(edges[number]), int(edges[number + 1])
         _run(a.points, a.starts, b.points, b.starts, b.centres, tasks, first, last, out, x, y, t, form, profile)

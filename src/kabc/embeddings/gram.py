@@ -27,11 +27,13 @@ from kabc.samples import Array
 
 Engine = Literal["auto", "numpy", "numba"]
 
-_LOOP_FROM = 10_000_000  # kernel values: below, loading the compiled loop takes longer than numpy
+_LOOP_FROM = 30_000_000  # kernel values by matrix products: below, loading the compiled loop takes longer than these
+_PRODUCTS = (Gaussian, InverseMultiquadric)  # kernels by matrix products; others take four times as long, or more
 _DISTINCT_FROM = 2**16  # kernel values: below, looking for equal rows is not worth it
 _DISTINCT_ENTRIES = 2**22  # numbers in a table of arms by distinct rows: 32 MB
 _PRODUCT = 2**18  # multiplications: BLAS starts threads for more, which wait for each other on a busy machine
-_PAIRS = 2**20  # pairs of one request that are looked up at a time
+_TILE_BYTES = 2**23  # of rows side by side
+_PAIRS = 2**18  # pairs of one request that are looked up at a time
 
 
 def block_sums(
@@ -69,7 +71,8 @@ def _plain_sums(
     for part in kernel.parts if isinstance(kernel, Sum) else (kernel,):
         simple = _folded(part)
         found = None
-        if engine == "numba" or (engine == "auto" and n_values >= _LOOP_FROM):
+        large = n_values * (1 if type(simple) in _PRODUCTS else 4) >= _LOOP_FROM
+        if engine == "numba" or (engine == "auto" and large):
             found = _loop_sums(simple, left, right, pairs, required=engine == "numba")
         total += _tile_sums(simple, left, right, pairs) if found is None else found
     return total
@@ -114,14 +117,16 @@ def _tile_sums(
 ) -> Array:  # (P, 2) -> (P,)
     """For each left arm: its rows against the rows of all its partners, side by side, a tile at a time."""
     tiling = _tiling(kernel)
+    row_bytes = max(1, left[pairs[0, 0]][:1].nbytes)
+    height, width = (max(1, min(n, _TILE_BYTES // row_bytes)) for n in (tiling.rows, tiling.columns))
     out = np.zeros(len(pairs))
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     for group in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
         x = left[pairs[group[0], 0]]
-        for owners, starts, y in _side_by_side(right, pairs[:, 1], group, tiling.columns):
+        for owners, starts, y in _side_by_side(right, pairs[:, 1], group, width):
             columns, values = np.zeros(len(y)), tiling.against(y)
-            for start in range(0, len(x), tiling.rows):
-                columns += values(x[start : start + tiling.rows]).sum(axis=0, dtype=np.float64)
+            for start in range(0, len(x), height):
+                columns += values(x[start : start + height]).sum(axis=0, dtype=np.float64)
             out[owners] += np.add.reduceat(columns, starts)
     return out
 
@@ -150,7 +155,7 @@ def _side_by_side(
 
 
 def _tiling(kernel: Kernel) -> _Tiling:
-    if type(kernel) in (Gaussian, InverseMultiquadric):
+    if type(kernel) in _PRODUCTS:
         return _product_tiling(kernel)
     # kernels allocate: arrays of less than 128 kB come from a pool, larger ones from the system, page by page
     return _Tiling(lambda y: lambda x: kernel(x, y), 32, 500)
@@ -162,7 +167,7 @@ def _product_tiling(kernel: Kernel) -> _Tiling:
     Centred on the tile and with |u|^2 <= 1e6, the product is exact to 1e-9. Psi in float32 is exact to 1e-7.
     """
     assert isinstance(kernel, Gaussian | InverseMultiquadric)
-    rows, columns = 128, 512
+    rows, columns = 128, 1024
     room64, room32 = np.empty(rows * columns), np.empty(rows * columns, dtype=np.float32)
 
     def against(y: Array) -> Callable[[Array], NDArray[Any]]:
@@ -220,8 +225,9 @@ def _distinct_sums(
     i, i_of = np.unique(pairs[:, 0], return_inverse=True)
     j, j_of = np.unique(pairs[:, 1], return_inverse=True)
     arms = [left[a] for a in i] + [right[a] for a in j]
-    most = min(math.isqrt(n_values) // 4, _DISTINCT_ENTRIES // len(arms))
     dtype = np.result_type(*{x.dtype for x in arms})
+    row_bytes = dtype.itemsize * arms[0].shape[1]
+    most = min(math.isqrt(n_values) // 4, _DISTINCT_ENTRIES // len(arms), 4 * _DISTINCT_ENTRIES // row_bytes)
     if n_values < _DISTINCT_FROM or dtype.hasobject or not _repeats(arms[: len(i)], dtype, most):
         return None
     table: dict[bytes, int] = {}
@@ -372,8 +378,8 @@ class GramSums:
             return self._samples[arm][:cut] if key >= heads else self._samples[arm][cut:]
 
         (left, i_of), (right, j_of) = (np.unique(keys, return_inverse=True) for keys in (left, right))
-        arrays = ([rows(int(key)) for key in keys] for keys in (left, right))
-        added = block_sums(self.kernel, *arrays, np.stack([i_of, j_of], axis=1), self.engine)
+        x, y = ([rows(int(key)) for key in keys] for keys in (left, right))
+        added = block_sums(self.kernel, x, y, np.stack([i_of, j_of], axis=1), self.engine)
         return np.asarray(added.reshape(2, -1).sum(axis=0))
 
     def _recall(self, keys: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:  # (P,) -> (P,), (P, 2)

@@ -18,7 +18,7 @@ from kabc.errors import KabcError, ProtocolError, SettingsError
 from kabc.kernels import Kernel
 from kabc.partitions import Partition
 from kabc.result import Evidence, Guarantee, Round, Status
-from kabc.samples import expect_columns, expect_count
+from kabc.samples import as_points, expect_columns, expect_count
 
 Request = dict[int, int]
 
@@ -39,8 +39,8 @@ class Strategy(Protocol):
         """Largest probability of a wrong certified answer."""
 
     @property
-    def kernel(self) -> Kernel:
-        """The kernel whose mean embeddings define the groups."""
+    def kernel(self) -> Kernel | None:
+        """The kernel whose mean embeddings define the groups; None where the distributions themselves do."""
 
     @property
     def stopped(self) -> bool:
@@ -117,7 +117,7 @@ def kernel_given(value: object) -> Kernel:
 
 
 def checked_samples(
-    samples: Mapping[int, ArrayLike], request: Request | None, kernel: Kernel, columns: int | None
+    samples: Mapping[int, ArrayLike], request: Request | None, kernel: Kernel | None, columns: int | None
 ) -> list[NDArray[Any]]:  # N arrays (count_i, d)
     """The told samples in arm order, as the kernel wants them; an error names the arm and changes nothing."""
     if request is None:
@@ -135,7 +135,7 @@ def checked_samples(
     rows: list[NDArray[Any]] = []
     for arm, count in request.items():
         try:
-            points = kernel.coerce(samples[arm])
+            points = as_points(samples[arm]) if kernel is None else kernel.coerce(samples[arm])
             columns = points.shape[1] if columns is None else columns
             expect_columns(points, columns)
             expect_count(points, count)

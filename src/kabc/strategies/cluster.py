@@ -69,7 +69,7 @@ def compare(
         distances = np.sqrt(embedding.squared_distances())  # eq. empdist
         told_apart = distances > pair_thresholds(radii)  # an edge when the distance is at most the threshold
         partition = components(~told_apart)
-    evidence = Evidence(told_apart, embedding.counts, distances, pair_thresholds(radii), variances)
+    evidence = Evidence(told_apart.astype(np.int64), embedding.counts, distances, pair_thresholds(radii), variances)
     return Comparison(evidence, partition)
 
 

@@ -213,8 +213,9 @@ class KABC:
             self._embedding = embedding
         self._components = seen.partition
         self._at_least = max(self._at_least, seen.partition.n_groups)
-        told_apart = self._evidence.told_apart | seen.evidence.told_apart  # pairs told apart stay told apart
-        self._evidence = replace(seen.evidence, told_apart=told_apart)
+        before = self._evidence.told_in_round  # pairs told apart stay told apart
+        told_in_round = np.where(before > 0, before, k * seen.evidence.told_in_round)
+        self._evidence = replace(seen.evidence, told_in_round=told_in_round)
         n = int(seen.evidence.counts[0])
         self._rounds += (Round(k, delta_k, n, self._n_samples, seen.partition.n_groups),)
         self._advance(seen.partition.n_groups)

@@ -1,0 +1,168 @@
+"""How fast the exact distances are: against the usual way, and against what this machine can do at all.
+
+    python benchmarks/gram.py [--repeats 3] [--json]
+
+The job is the whole matrix of squared distances (eq. empdist) of N arms with n samples each in d dimensions. The usual
+way is one scikit-learn `rbf_kernel` for each pair, every arm's own block once. All ways run in turn on the same
+processors, after one warm-up, and the shortest of the repeats counts. The limit is a model: one exponential and
+2 (d + 2) floating-point operations for each kernel value, one after the other, at the rates measured in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+
+from kabc.embeddings import _loops
+from kabc.embeddings.gram import Engine, GramSums
+from kabc.kernels import Gaussian
+from kabc.samples import Array
+
+CASES = ((50, 200, 2), (100, 500, 10), (20, 2000, 50))
+REFERENCE_ARMS = 4  # whose distances are compared with float64
+
+
+@dataclass(frozen=True)
+class Row:
+    """Times in seconds, rates in kernel values per second."""
+
+    n_arms: int
+    n: int
+    d: int
+    usual: float
+    tiles: float
+    loop: float
+    error: float
+    rate: float
+    limit: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Exact distances: speed against scikit-learn and against the machine.")
+    parser.add_argument("--repeats", type=int, default=3, help="the shortest of so many runs counts (default 3)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args()
+    rows = [measure(*case, options.repeats) for case in CASES]
+    if options.json:
+        print(json.dumps({"threads": _loops.workers(), "rows": [asdict(row) for row in rows]}, indent=2))
+    else:
+        print("\n".join(table(rows)))
+
+
+def measure(n_arms: int, n: int, d: int, repeats: int) -> Row:
+    rng = np.random.default_rng(0)
+    arms = [rng.normal(i % 3, 1.0, (n, d)) for i in range(n_arms)]
+    kernel = Gaussian(float(np.sqrt(d)))
+    exponentials, operations = machine_rates(repeats)
+
+    def ours(engine: Engine) -> Array:
+        return GramSums(kernel, n_arms, engine=engine).extended(arms).squared_distances()
+
+    ways: list[Callable[[], Array]] = [lambda: usual_way(arms, kernel), lambda: ours("numpy"), lambda: ours("auto")]
+    found = [way() for way in ways]  # the warm-up
+    times = np.min([[seconds(way) for way in ways] for _ in range(repeats)], axis=0)
+    truth = exact(arms[:REFERENCE_ARMS], kernel)
+    error = max(np.abs(squared[:REFERENCE_ARMS, :REFERENCE_ARMS] - truth).max() for squared in found[1:])
+    values = n_arms * (n_arms + 1) / 2 * n**2
+    limit = 1 / (1 / exponentials + 2 * (d + 2) / operations)
+    return Row(n_arms, n, d, *(float(t) for t in times), float(error), values / float(times[2]), limit)
+
+
+def usual_way(arms: list[Array], kernel: Gaussian) -> Array:  # (N, N)
+    gamma = 1 / (2 * kernel.bandwidth**2)
+    inner = np.empty((len(arms), len(arms)))
+    for i, x in enumerate(arms):
+        for j, y in enumerate(arms[: i + 1]):
+            inner[i, j] = inner[j, i] = rbf_kernel(x, y, gamma).mean()
+    own = np.diagonal(inner)
+    return np.asarray(own[:, None] - 2 * inner + own[None, :])
+
+
+def exact(arms: list[Array], kernel: Gaussian) -> Array:  # (N, N)
+    inner = np.array([[np.mean([kernel(row, y).mean() for row in np.array_split(x, 20)]) for y in arms] for x in arms])
+    own = np.diagonal(inner)
+    return np.asarray(own[:, None] - 2 * inner + own[None, :])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+# ---------------------------------------------------------------- the machine
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    return cast("Callable[..., Any]", numba.njit(nogil=True, fastmath={"contract", "reassoc"})(function))
+
+
+@_compiled
+def exponentials(t: Any, turns: int) -> Any:
+    total = 0.0
+    for _ in range(turns):
+        part = np.float32(0)
+        for c in range(len(t)):
+            part += _loops._exp2(t[c])
+        total += part
+    return total
+
+
+@_compiled
+def multiply_adds(t: Any, turns: int) -> Any:
+    """32 for each entry, in two chains."""
+    total = 0.0
+    half, one = np.float32(0.5), np.float32(1)
+    for _ in range(turns):
+        part = np.float32(0)
+        for c in range(len(t)):
+            a, b = t[c], t[c] + one
+            for _ in range(16):
+                a, b = a * half + t[c], b * half + t[c]
+            part += a + b
+        total += part
+    return total
+
+
+def machine_rates(repeats: int) -> tuple[float, float]:
+    """Exponentials and floating-point operations (two in a multiply-add) per second in float32, on all threads."""
+    return _rate(exponentials, 40_000, 1, repeats), _rate(multiply_adds, 10_000, 64, repeats)
+
+
+def _rate(work: Callable[..., Any], turns: int, per_entry: int, repeats: int) -> float:
+    threads = _loops.workers()
+    room = [cast("NDArray[np.float32]", _loops._aligned(2048, np.float32)) for _ in range(threads)]
+    for t in room:
+        t[:] = np.linspace(0, 10, len(t))
+    work(room[0], 1)
+    with ThreadPoolExecutor(threads) as pool:
+        best = min(seconds(lambda: list(pool.map(lambda t: work(t, turns), room))) for _ in range(2 * repeats + 1))
+    return threads * turns * 2048 * per_entry / best
+
+
+def table(rows: list[Row]) -> Iterator[str]:
+    yield f"{_loops.workers()} threads; seconds for all squared distances, Gaussian kernel of bandwidth sqrt(d)"
+    yield (
+        f"{'N':>4} {'n':>5} {'d':>3} | {'scikit-learn':>12} {'numpy tiles':>12} {'auto':>8} | {'tiles':>6} {'auto':>6}"
+        f" | {'error':>8} | {'1e9 values/s':>12} {'limit':>6} {'share':>6}"
+    )
+    for row in rows:
+        yield (
+            f"{row.n_arms:4d} {row.n:5d} {row.d:3d} | {row.usual:12.3f} {row.tiles:12.3f} {row.loop:8.4f}"
+            f" | {row.usual / row.tiles:5.1f}x {row.usual / row.loop:5.1f}x | {row.error:8.1e}"
+            f" | {row.rate / 1e9:12.2f} {row.limit / 1e9:6.2f} {row.rate / row.limit:6.0%}"
+        )
+
+
+if __name__ == "__main__":
+    main()
