@@ -1,0 +1,438 @@
+"""Samples that Anytime KABC needs against KABC as published, on the same instances and seeds.
+
+    python benchmarks/samples.py [--seeds 20] [--published-seeds 5] [--only NAME,..] [--workers 2] [--cap 2000000]
+                                 [--oracle] [--unequal] [--many] [--quick] [--json [FILE]]
+
+Published: a Gaussian kernel with the median heuristic on a pilot of 20 samples of each arm, which is counted. Its total
+depends on its last round alone, so few seeds are enough. A run that would need more than the cap is counted at the cap.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+import kabc
+from kabc.evidence import betting
+from kabc.forced import forced_partition
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.instances import AXES_10D, AXES_50D, INSTANCES, Array, Instance
+
+Rule = Literal["kabc", "anytime", "oracle"]
+Row = dict[str, Any]
+
+DELTA = 0.05
+QUICK = ("digits", "wine", "correlations", "boc-easy")
+# Yang, Zhong, Tan, JMLR 25(186), 2024, figure 3 and table 1: mean samples in all of BOC at delta = 0.1, with the
+# proven threshold and with the unproven one. Figures 3 are read off the plots; Iris has the unproven one only.
+BOC: dict[str, tuple[float | None, float]] = {
+    "boc-easy": (190, 26),
+    "boc-moderate": (3_900, 530),
+    "boc-challenging": (15_100, 2_000),
+    "boc-iris": (None, 886.1),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run; the instance goes by its name, as laws do not travel between processes."""
+
+    name: str
+    sizes: tuple[int, ...]
+    rule: Rule
+    seed: int
+    delta: float
+    cap: int
+
+    @classmethod
+    def of(cls, instance: Instance, rule: Rule, seed: int, cap: int, delta: float = DELTA) -> Job:
+        return cls(instance.name, instance.sizes, rule, seed, delta, cap)
+
+    @property
+    def instance(self) -> Instance:
+        extra = {one.name: one for one in (AXES_10D, AXES_50D)}
+        return (INSTANCES | extra)[self.name].with_sizes(*self.sizes)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run took; `capped` if it would have gone on."""
+
+    samples: int
+    by_group: tuple[float, ...]  # mean samples per arm of each group
+    wrong: bool
+    capped: bool
+    seconds: float
+    peak_mb: float
+
+
+def run(job: Job) -> Run:
+    started = time.perf_counter()
+    counts, labels, status = _oracle(job) if job.rule == "oracle" else _library(job)
+    truth = np.array(job.instance.labels)
+    right = kabc.Partition.of(list(labels)).matches(kabc.Partition.of(truth.tolist()))
+    return Run(
+        samples=int(counts.sum()),
+        by_group=tuple(float(counts[truth == group].mean()) for group in range(len(job.sizes))),
+        wrong=status == "contradicted" or (status == "decided" and not right),
+        capped=status == "budget",
+        seconds=time.perf_counter() - started,
+        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    )
+
+
+def _library(job: Job) -> tuple[Array, Sequence[int], str]:
+    found = kabc.cluster(
+        job.instance.arms,
+        len(job.sizes),
+        job.delta,
+        strategy=job.rule,
+        max_samples=job.cap,
+        seed=job.seed,
+        progress=False,
+    )
+    return np.array(list(found.samples_per_arm.values()), dtype=np.float64), found.labels, found.status
+
+
+def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
+    """The rule of Anytime KABC with the true log ratios as scores: product factors, blocks and stopping are the same."""
+    instance, rng = job.instance, np.random.default_rng(job.seed)
+    laws, groups = instance.laws, np.array(instance.labels)
+    n, K = instance.n_arms, instance.n_groups
+    limit = betting.log_threshold(n, job.delta)
+    counts, wealth, told = np.zeros(n), np.zeros((n, n)), np.zeros((n, n), dtype=np.bool_)
+    wanted = np.arange(n)
+    while counts.sum() < job.cap:
+        held = int(counts[wanted].min())
+        block = 2 if held == 0 else max(1, held // 10)
+        alone = np.zeros((n, K))  # log 2 sigmoid(score of the own group against another), summed over the block
+        for arm in wanted.tolist():
+            x = laws[groups[arm]].draw(block, rng)
+            u = np.stack([law.log_density(x) for law in laws if law.log_density], axis=1)  # (b, K)
+            bets = np.nan_to_num(u[:, groups[arm], None] - u, nan=0.0)
+            alone[arm] = betting.log_product(bets, np.zeros_like(bets)).sum(axis=0)
+        counts[wanted] += block
+        at = np.ix_(wanted, wanted)
+        wealth[at] += (alone[:, groups] + alone[:, groups].T)[at]
+        told |= (wealth >= limit) & (groups[:, None] != groups)
+        found = forced_partition(told, K)
+        if found.complete:
+            return counts, found.labels.tolist(), "decided"
+        if len(found.representatives) == K:
+            undecided = np.flatnonzero(found.labels < 0)
+            needed = np.flatnonzero(found.may_belong[undecided].any(axis=0))
+            wanted = np.union1d(undecided, np.array(found.representatives)[needed])
+    return counts, [0] * n, "budget"
+
+
+# ---------------------------------------------------------------- many runs
+
+
+def run_all(jobs: Iterable[Job], workers: int) -> dict[Job, Run]:
+    """All runs, in separate processes with one thread each; progress on standard error."""
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    todo = list(dict.fromkeys(jobs))
+    done: dict[Job, Run] = {}
+    started = time.perf_counter()
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        waiting = {pool.submit(run, job): job for job in todo}
+        for future in as_completed(waiting):
+            job = waiting[future]
+            done[job] = found = future.result()
+            print(
+                f"[{time.perf_counter() - started:6.0f} s] {len(done)} of {len(todo)}: {job.name} {job.rule} "
+                f"seed {job.seed}: {found.samples:,} samples, {found.seconds:.1f} s"
+                + (", WRONG" if found.wrong else "")
+                + (", over the cap" if found.capped else ""),
+                file=sys.stderr,
+                flush=True,
+            )
+    return done
+
+
+class Runs:
+    """The runs of one call, by instance and rule."""
+
+    def __init__(self, done: dict[Job, Run]) -> None:
+        self._done = done
+
+    def of(self, instance: Instance, rule: Rule, delta: float = DELTA) -> list[Run]:
+        key = (instance.name, instance.sizes, rule, delta)
+        return [found for job, found in self._done.items() if (job.name, job.sizes, job.rule, job.delta) == key]
+
+
+def _mean(runs: Sequence[Run], n_arms: int, cap: int) -> float:
+    """Mean samples per arm, at the cap where that was not enough."""
+    return float(np.mean([cap if found.capped else found.samples for found in runs])) / n_arms
+
+
+def _wrong(runs: Sequence[Run]) -> int:
+    return sum(found.wrong for found in runs)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def samples_table(runs: Runs, chosen: Sequence[Instance], cap: int) -> list[Row]:
+    rows = []
+    for one in chosen:
+        published, anytime = runs.of(one, "kabc"), runs.of(one, "anytime")
+        ours, theirs = _mean(anytime, one.n_arms, cap), _mean(published, one.n_arms, cap)
+        rows.append(
+            {
+                "instance": one.name,
+                "hard": one.hard,
+                "N": one.n_arms,
+                "K": one.n_groups,
+                "published": theirs,
+                "anytime": ours,
+                "ratio": theirs / ours,
+                "at_least": any(found.capped for found in published),
+                "undecided": sum(found.capped for found in anytime),
+                "published_wrong": _wrong(published),
+                "published_runs": len(published),
+                "anytime_wrong": _wrong(anytime),
+                "anytime_runs": len(anytime),
+                "anytime_seconds": float(np.mean([found.seconds for found in anytime])),
+            }
+        )
+    return rows
+
+
+def boc_table(runs: Runs, chosen: Sequence[Instance]) -> list[Row]:
+    rows = []
+    for one in (one for one in chosen if one.name in BOC):
+        found = runs.of(one, "anytime", 0.1)
+        totals = [each.samples for each in found]
+        proven, unproven = BOC[one.name]
+        rows.append(
+            {
+                "instance": one.name,
+                "mean": float(np.mean(totals)),
+                "sd": float(np.std(totals, ddof=min(1, len(totals) - 1))),
+                "wrong": _wrong(found),
+                "runs": len(found),
+                "boc_proven": proven,
+                "boc_unproven": unproven,
+            }
+        )
+    return rows
+
+
+def oracle_table(runs: Runs, chosen: Sequence[Instance], cap: int) -> list[Row]:
+    rows = []
+    for one in chosen:
+        known = runs.of(one, "oracle")
+        if not known:
+            continue
+        oracle, ours = _mean(known, one.n_arms, cap), _mean(runs.of(one, "anytime"), one.n_arms, cap)
+        rows.append(
+            {
+                "instance": one.name,
+                "oracle": oracle,
+                "anytime": ours,
+                "ratio": ours / oracle,
+                "wrong": _wrong(known),
+                "runs": len(known),
+            }
+        )
+    return rows
+
+
+def unequal_table(runs: Runs) -> list[Row]:
+    instance = INSTANCES["unequal-gaps"]
+    both = {rule: runs.of(instance, rule) for rule in ("anytime", "kabc")}
+    means = {rule: np.mean([found.by_group for found in each], axis=0) for rule, each in both.items()}
+    return [
+        {"group": group, "place": place, "published": float(means["kabc"][group]), "anytime": float(mean)}
+        for group, (place, mean) in enumerate(zip((0, 0.7, 10, 30, 100), means["anytime"], strict=True))
+    ]
+
+
+def _many_instances() -> list[Instance]:
+    digits = INSTANCES["digits"]
+    crowd = [AXES_10D, AXES_10D.with_sizes(*[100] * 4), digits, digits.with_sizes(*[40] * 10)]
+    return [*crowd, AXES_50D.with_sizes(*[200] * 10)]
+
+
+def many_table(runs: Runs, cap: int) -> list[Row]:
+    rows = []
+    for one in _many_instances():
+        found = runs.of(one, "anytime")
+        rows.append(
+            {
+                "instance": one.name,
+                "N": one.n_arms,
+                "K": one.n_groups,
+                "anytime": _mean(found, one.n_arms, cap),
+                "wrong": _wrong(found),
+                "runs": len(found),
+                "seconds": float(np.mean([each.seconds for each in found])),
+                "peak_mb": max(each.peak_mb for each in found),
+            }
+        )
+    return rows
+
+
+# ---------------------------------------------------------------- on paper
+
+
+def print_samples(rows: list[Row], options: argparse.Namespace) -> None:
+    print(
+        f"Mean samples per arm at delta = {DELTA:g}; published: {options.published_seeds} seeds, anytime: "
+        f"{options.seeds} seeds, cap {options.cap:,} samples in all"
+    )
+    print(
+        f"{'instance':<17}{'N':>5}{'K':>4}{'published':>12}{'anytime':>10}{'fewer by':>11}  wrong (published, anytime)"
+    )
+    for row in rows:
+        ratio = f"{'>= ' if row['at_least'] else ''}{row['ratio']:.1f}x"
+        wrong = (
+            f"{row['published_wrong']} of {row['published_runs']}, {row['anytime_wrong']} of {row['anytime_runs']}"
+            + (f" ({row['undecided']} undecided)" if row["undecided"] else "")
+        )
+        print(
+            f"{row['instance']:<17}{row['N']:>5}{row['K']:>4}{row['published']:>12,.0f}{row['anytime']:>10,.1f}"
+            f"{ratio:>11}  {wrong}"
+        )
+    ratios = [row["ratio"] for row in rows]
+    worst = min(rows, key=lambda row: row["ratio"])
+    print(f"median {np.median(ratios):.1f}x, smallest {worst['ratio']:.1f}x ({worst['instance']})")
+
+
+def print_boc(rows: list[Row]) -> None:
+    print("\nMean samples in all at delta = 0.1, beside BOC (JMLR 25(186), figure 3 and table 1)")
+    print(f"{'instance':<17}{'anytime':>10}{'sd':>8}{'wrong':>10}{'BOC, proven':>13}{'BOC, unproven':>15}")
+    for row in rows:
+        proven = "-" if row["boc_proven"] is None else f"{row['boc_proven']:,.0f}"
+        wrong = f"{row['wrong']} of {row['runs']}"
+        print(
+            f"{row['instance']:<17}{row['mean']:>10,.0f}{row['sd']:>8,.0f}{wrong:>10}{proven:>13}"
+            f"{row['boc_unproven']:>15,.0f}"
+        )
+
+
+def print_oracle(rows: list[Row]) -> None:
+    print("\nMean samples per arm of an oracle that knows the densities and follows the same rule")
+    print(f"{'instance':<17}{'oracle':>10}{'anytime':>10}{'ratio':>8}  oracle wrong")
+    for row in rows:
+        print(
+            f"{row['instance']:<17}{row['oracle']:>10,.1f}{row['anytime']:>10,.1f}{row['ratio']:>7.1f}x  "
+            f"{row['wrong']} of {row['runs']}"
+        )
+
+
+def print_unequal(rows: list[Row]) -> None:
+    print("\nVery unequal gaps: mean samples per arm by group")
+    print(f"{'place':>7}{'published':>12}{'anytime':>10}")
+    for row in rows:
+        print(f"{row['place']:>7g}{row['published']:>12,.0f}{row['anytime']:>10,.1f}")
+
+
+def print_many(rows: list[Row]) -> None:
+    print("\nMany arms: mean samples per arm, seconds and peak memory of a run")
+    print(f"{'instance':<12}{'N':>6}{'K':>4}{'anytime':>10}{'seconds':>9}{'MB':>7}  wrong")
+    for row in rows:
+        print(
+            f"{row['instance']:<12}{row['N']:>6}{row['K']:>4}{row['anytime']:>10,.1f}{row['seconds']:>9.1f}"
+            f"{row['peak_mb']:>7.0f}  {row['wrong']} of {row['runs']}"
+        )
+
+
+# ---------------------------------------------------------------- what to run
+
+
+def _jobs(options: argparse.Namespace, chosen: Sequence[Instance]) -> list[Job]:
+    """The slow ones first, so that no worker is left alone with one at the end."""
+    cap, seeds = options.cap, range(options.seeds)
+    jobs = [Job.of(one, "kabc", seed, cap) for one in chosen for seed in range(options.published_seeds)]
+    jobs += [Job.of(one, "anytime", seed, cap) for one in chosen for seed in seeds]
+    jobs += [Job.of(one, "anytime", seed, cap, 0.1) for one in chosen if one.name in BOC for seed in seeds]
+    if options.oracle:
+        known = [one for one in chosen if all(law.log_density for law in one.laws)]
+        jobs += [Job.of(one, "oracle", seed, cap) for one in known for seed in seeds]
+    return jobs
+
+
+def _many_jobs(options: argparse.Namespace) -> list[Job]:
+    crowds = _many_instances()
+    few = [Job.of(one, "anytime", seed, options.cap) for one in crowds[:-1] for seed in range(min(5, options.seeds))]
+    return [*few, Job.of(crowds[-1], "anytime", 0, options.cap)]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--published-seeds", type=int, default=5, help="seeds of the published rule")
+    parser.add_argument("--only", default="", help="instances, with commas; default: all")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--cap", type=int, default=2_000_000, help="samples in all after which a run is given up")
+    parser.add_argument("--oracle", action="store_true", help="also an oracle that knows the densities")
+    parser.add_argument("--unequal", action="store_true", help="also samples by group on unequal-gaps")
+    parser.add_argument("--many", action="store_true", help="also 20 against 400 arms, and 2000")
+    parser.add_argument("--quick", action="store_true", help="3 seeds and few instances")
+    parser.add_argument(
+        "--json", nargs="?", const="-", help="print JSON instead of tables, or write it to FILE as well"
+    )
+    options = parser.parse_args()
+    if options.quick:
+        options.seeds, options.published_seeds = min(3, options.seeds), 1
+        options.only = options.only or ",".join(QUICK)
+    unknown = set(filter(None, options.only.split(","))) - INSTANCES.keys()
+    if unknown:
+        parser.error(f"no instance {', '.join(sorted(unknown))}; there are {', '.join(INSTANCES)}")
+    return options
+
+
+def main() -> None:
+    options = _arguments()
+    names = list(filter(None, options.only.split(","))) or list(INSTANCES)
+    names += ["unequal-gaps"] if options.unequal and "unequal-gaps" not in names else []
+    chosen = [INSTANCES[name] for name in names]
+    done = run_all(_jobs(options, chosen), options.workers)
+    if options.many:  # a process of its own for each run: memory is that of the run
+        for job in _many_jobs(options):
+            done |= run_all([job], 1)
+    runs = Runs(done)
+    tables: dict[str, list[Row]] = {"samples": samples_table(runs, chosen, options.cap), "boc": boc_table(runs, chosen)}
+    if options.oracle:
+        tables["oracle"] = oracle_table(runs, chosen, options.cap)
+    if options.unequal:
+        tables["unequal"] = unequal_table(runs)
+    if options.many:
+        tables["many"] = many_table(runs, options.cap)
+    settings = {"seeds": options.seeds, "published_seeds": options.published_seeds, "cap": options.cap, "delta": DELTA}
+    text = json.dumps({"settings": settings, **tables}, indent=1)
+    if options.json == "-":
+        print(text)
+        return
+    if options.json:
+        Path(options.json).write_text(text + "\n")
+    show(tables, options)
+
+
+def show(tables: dict[str, list[Row]], options: argparse.Namespace) -> None:
+    print_samples(tables["samples"], options)
+    if tables["boc"]:
+        print_boc(tables["boc"])
+    for name, printer in (("oracle", print_oracle), ("unequal", print_unequal), ("many", print_many)):
+        if name in tables:
+            printer(tables[name])
+
+
+if __name__ == "__main__":
+    main()
