@@ -75,7 +75,8 @@ def measure(n_arms: int, n: int, d: int, repeats: int) -> Row:
     error = max(np.abs(squared[:REFERENCE_ARMS, :REFERENCE_ARMS] - truth).max() for squared in found[1:])
     values = n_arms * (n_arms + 1) / 2 * n**2
     limit = 1 / (1 / exponentials + 2 * (d + 2) / operations)
-    return Row(n_arms, n, d, *(float(t) for t in times), float(error), values / float(times[2]), limit)
+    usual, tiles, loop = (float(t) for t in times)
+    return Row(n_arms, n, d, usual, tiles, loop, float(error), values / loop, limit)
 
 
 def usual_way(arms: list[Array], kernel: Gaussian) -> Array:  # (N, N)
@@ -111,7 +112,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 def exponentials(t: Any, turns: int) -> Any:
     total = 0.0
     for _ in range(turns):
-        part = np.float32(0)
+        part: Any = np.float32(0)
         for c in range(len(t)):
             part += _loops._exp2(t[c])
         total += part
@@ -124,7 +125,7 @@ def multiply_adds(t: Any, turns: int) -> Any:
     total = 0.0
     half, one = np.float32(0.5), np.float32(1)
     for _ in range(turns):
-        part = np.float32(0)
+        part: Any = np.float32(0)
         for c in range(len(t)):
             a, b = t[c], t[c] + one
             for _ in range(16):

@@ -18,13 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Draw = Callable[[int, np.random.Generator], Array]
 
+_LOG_ROOT_2PI = math.log(2 * math.pi) / 2
+
 
 @dataclass(frozen=True)
 class Law:
     """A distribution: how to draw from it, and its log density if it is known."""
 
     draw: Draw  # n, rng -> (n, d)
-    log_density: Callable[[Array], Array] | None = None  # (n, d) -> (n,), constants that all laws share left out
+    log_density: Callable[[Array], Array] | None = None  # (n, d) -> (n,)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def gaussian(mean: ArrayLike, sd: float = 1.0) -> Law:
     centre = np.atleast_1d(np.asarray(mean, dtype=np.float64))  # (d,)
     return Law(
         lambda n, rng: centre + sd * rng.normal(size=(n, len(centre))),
-        lambda x: -((x - centre) ** 2).sum(axis=1) / (2 * sd**2) - len(centre) * math.log(sd),
+        lambda x: -((x - centre) ** 2).sum(axis=1) / (2 * sd**2) - len(centre) * (math.log(sd) + _LOG_ROOT_2PI),
     )
 
 
@@ -87,7 +89,7 @@ def correlated(rho: float) -> Law:
 
     def log_density(x: Array) -> Array:
         quadratic = (x**2).sum(axis=1) - 2 * rho * x[:, 0] * x[:, 1]
-        return np.asarray(-quadratic / (2 * root**2) - math.log(root))
+        return np.asarray(-quadratic / (2 * root**2) - math.log(root) - 2 * _LOG_ROOT_2PI)
 
     return Law(draw, log_density)
 
@@ -133,7 +135,8 @@ def ring(radius: float, sd: float = 0.1) -> Law:
 
         far = np.hypot(x[:, 0], x[:, 1])
         # a normal law around a point of the ring, averaged over the angle: a Bessel function of the radius
-        return np.asarray(np.log(ive(0, far * radius / sd**2)) - (far - radius) ** 2 / (2 * sd**2) - 2 * math.log(sd))
+        bessel = np.log(ive(0, far * radius / sd**2)) - (far - radius) ** 2 / (2 * sd**2)
+        return np.asarray(bessel - 2 * (math.log(sd) + _LOG_ROOT_2PI))
 
     return Law(draw, log_density)
 
@@ -264,12 +267,12 @@ _ALL = [
     Instance("cauchy", "no mean and no variance; one scale, one place differs", (4, 4, 4), _cauchy),
     Instance("student", "infinite variance: t with 2 degrees of freedom against a shift of 0.8", (5, 5), _student),
     Instance("corners", "mixtures of four blobs: equal means, variances and marginals", (4, 4, 4), _corners),
-    Instance("means-100d", "means 2 apart along one axis each of 100 dimensions", (4,) * 5, lambda: _axes(5, 100, 2.0)),
+    Instance("means-100d", "means 3.5 along one axis each of 100 dimensions", (2,) * 5, lambda: _axes(5, 100, 3.5)),
     Instance(
         "scales-100d",
-        "equal means in 100 dimensions, spreads 1, 1.15, 1.3",
-        (4, 4, 4),
-        lambda: [gaussian(np.zeros(100), sd) for sd in (1.0, 1.15, 1.3)],
+        "equal means in 100 dimensions, spreads 1 and 1.5",
+        (4, 4),
+        lambda: [gaussian(np.zeros(100), sd) for sd in (1.0, 1.5)],
     ),
     Instance("counts", "Poisson(4), Poisson(5), binomial with mean 5: many ties", (4, 4, 4), _counts),
     Instance("categories", "six categories with close frequencies, coded as numbers", (4, 4, 4), _close_categories),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import multiprocessing
 import os
 import resource
@@ -109,7 +108,7 @@ def _library(job: Job) -> tuple[Array, Sequence[int], str]:
 
 
 def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
-    """The rule of Anytime KABC with the true log ratios as scores: product factors, blocks and stopping are the same."""
+    """Anytime KABC with the true log ratios as scores: product factors, blocks and stopping are the same."""
     instance, rng = job.instance, np.random.default_rng(job.seed)
     laws, groups = instance.laws, np.array(instance.labels)
     n, K = instance.n_arms, instance.n_groups
@@ -128,7 +127,7 @@ def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
         counts[wanted] += block
         at = np.ix_(wanted, wanted)
         wealth[at] += (alone[:, groups] + alone[:, groups].T)[at]
-        told |= (wealth >= limit) & (groups[:, None] != groups)
+        told |= wealth >= limit
         found = forced_partition(told, K)
         if found.complete:
             return counts, found.labels.tolist(), "decided"
@@ -155,7 +154,7 @@ def run_all(jobs: Iterable[Job], workers: int) -> dict[Job, Run]:
             done[job] = found = future.result()
             print(
                 f"[{time.perf_counter() - started:6.0f} s] {len(done)} of {len(todo)}: {job.name} {job.rule} "
-                f"seed {job.seed}: {found.samples:,} samples, {found.seconds:.1f} s"
+                f"delta {job.delta:g} seed {job.seed}: {found.samples:,} samples, {found.seconds:.1f} s"
                 + (", WRONG" if found.wrong else "")
                 + (", over the cap" if found.capped else ""),
                 file=sys.stderr,
@@ -357,14 +356,16 @@ def print_many(rows: list[Row]) -> None:
 
 
 def _jobs(options: argparse.Namespace, chosen: Sequence[Instance]) -> list[Job]:
-    """The slow ones first, so that no worker is left alone with one at the end."""
-    cap, seeds = options.cap, range(options.seeds)
-    jobs = [Job.of(one, "kabc", seed, cap) for one in chosen for seed in range(options.published_seeds)]
-    jobs += [Job.of(one, "anytime", seed, cap) for one in chosen for seed in seeds]
-    jobs += [Job.of(one, "anytime", seed, cap, 0.1) for one in chosen if one.name in BOC for seed in seeds]
-    if options.oracle:
-        known = [one for one in chosen if all(law.log_density for law in one.laws)]
-        jobs += [Job.of(one, "oracle", seed, cap) for one in known for seed in seeds]
+    """Seed by seed, so that progress tells early how all instances fare."""
+    known = [one for one in chosen if options.oracle and all(law.log_density for law in one.laws)]
+    jobs: list[Job] = []
+    for seed in range(max(options.seeds, options.published_seeds)):
+        if seed < options.published_seeds:
+            jobs += [Job.of(one, "kabc", seed, options.cap) for one in chosen]
+        if seed < options.seeds:
+            jobs += [Job.of(one, "anytime", seed, options.cap) for one in chosen]
+            jobs += [Job.of(one, "anytime", seed, options.cap, 0.1) for one in chosen if one.name in BOC]
+            jobs += [Job.of(one, "oracle", seed, options.cap) for one in known]
     return jobs
 
 
@@ -392,6 +393,8 @@ def _arguments() -> argparse.Namespace:
     if options.quick:
         options.seeds, options.published_seeds = min(3, options.seeds), 1
         options.only = options.only or ",".join(QUICK)
+    if min(options.seeds, options.published_seeds) < 1:
+        parser.error("--seeds and --published-seeds must be at least 1")
     unknown = set(filter(None, options.only.split(","))) - INSTANCES.keys()
     if unknown:
         parser.error(f"no instance {', '.join(sorted(unknown))}; there are {', '.join(INSTANCES)}")

@@ -188,22 +188,6 @@ _P1, _P2, _P3, _P4, _P5, _P6 = (
 )
 
 
-def _summed(profile: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
-    """The sum of Psi(t) over the first n entries of t."""
-
-    @_compiled("reassoc")
-    def total(t: Any, n: int) -> Any:
-        total = 0.0
-        for first in range(0, n, _SINGLE_SUM):
-            single: Any = np.float32(0)
-            for c in range(first, min(first + _SINGLE_SUM, n)):
-                single += profile(t[c])
-            total += single
-        return total
-
-    return total
-
-
 @_compiled()
 def _exp2(t: Any) -> Any:
     """2^-t, exactly 1 at 0."""
@@ -219,14 +203,62 @@ def _root(t: Any) -> Any:
     return min(math.sqrt(max(t, _ZERO)), _LAST)  # rounding of a dot product may have left t below 0
 
 
-_sum_exp2 = _summed(_exp2)
-_sum_exp2_root = _summed(_compiled()(lambda t: _exp2(_root(t))))
-_sum_matern_3 = _summed(_compiled()(lambda t: (_ONE + _LN2 * _root(t)) * _exp2(_root(t))))
-_sum_matern_5 = _summed(_compiled()(lambda t: (_ONE + _LN2 * _root(t) + _SQUARE * _root(t) ** 2) * _exp2(_root(t))))
-_sum_power_1 = _summed(_compiled()(lambda t: _ONE / math.sqrt(_ONE + t)))
-_sum_power_2 = _summed(_compiled()(lambda t: _ONE / (_ONE + t)))
-_sum_power_3 = _summed(_compiled()(lambda t: _ONE / ((_ONE + t) * math.sqrt(_ONE + t))))
-_sum_power_4 = _summed(_compiled()(lambda t: _ONE / ((_ONE + t) * (_ONE + t))))
+@_compiled()
+def _exp2_root(t: Any) -> Any:
+    return _exp2(_root(t))
+
+
+@_compiled()
+def _matern_3(t: Any) -> Any:
+    return (_ONE + _LN2 * _root(t)) * _exp2(_root(t))
+
+
+@_compiled()
+def _matern_5(t: Any) -> Any:
+    return (_ONE + _LN2 * _root(t) + _SQUARE * _root(t) * _root(t)) * _exp2(_root(t))
+
+
+@_compiled()
+def _power_1(t: Any) -> Any:
+    return _ONE / math.sqrt(_ONE + t)
+
+
+@_compiled()
+def _power_2(t: Any) -> Any:
+    return _ONE / (_ONE + t)
+
+
+@_compiled()
+def _power_3(t: Any) -> Any:
+    return _ONE / ((_ONE + t) * math.sqrt(_ONE + t))
+
+
+@_compiled()
+def _power_4(t: Any) -> Any:
+    return _ONE / ((_ONE + t) * (_ONE + t))
+
+
+def _summed(profile: Any) -> Callable[[Any, int], Any]:
+    """The sum of Psi(t) over the first n entries of t."""
+
+    def total(t: Any, n: int) -> Any:
+        total = 0.0
+        for first in range(0, n, _SINGLE_SUM):
+            single: Any = np.float32(0)
+            for c in range(first, min(first + _SINGLE_SUM, n)):
+                single += profile(t[c])
+            total += single
+        return total
+
+    # compiled code on disk is linked by name: functions that share one would be taken for each other
+    total.__qualname__ = f"_sum{profile.py_func.__name__}"
+    return _compiled("reassoc")(total)
+
+
+_sum_exp2, _sum_exp2_root = _summed(_exp2), _summed(_exp2_root)
+_sum_matern_3, _sum_matern_5 = _summed(_matern_3), _summed(_matern_5)
+_sum_power_1, _sum_power_2 = _summed(_power_1), _summed(_power_2)
+_sum_power_3, _sum_power_4 = _summed(_power_3), _summed(_power_4)
 
 
 @_compiled()
@@ -403,7 +435,7 @@ def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iter
 
 
 def _panel(pieces: list[tuple[int, Array]], n_arms: int, scale: float) -> _Panel:
-    points = np.concatenate([piece for _, piece in pieces])
+    points = np.ascontiguousarray(np.concatenate([piece for _, piece in pieces]))  # columns first is compiled anew
     with np.errstate(over="ignore"):
         points *= scale
     arms = np.array([arm for arm, _ in pieces])

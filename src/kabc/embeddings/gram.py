@@ -119,39 +119,32 @@ def _tile_sums(
     tiling = _tiling(kernel)
     row_bytes = max(1, left[pairs[0, 0]][:1].nbytes)
     height, width = (max(1, min(n, _TILE_BYTES // row_bytes)) for n in (tiling.rows, tiling.columns))
+    sizes = np.array([len(y) for y in right])[pairs[:, 1]]
     out = np.zeros(len(pairs))
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     for group in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
         x = left[pairs[group[0], 0]]
-        for owners, starts, y in _side_by_side(right, pairs[:, 1], group, width):
+        for part, starts, y in _side_by_side(right, pairs[group, 1], sizes[group], width):
             columns, values = np.zeros(len(y)), tiling.against(y)
             for start in range(0, len(x), height):
                 columns += values(x[start : start + height]).sum(axis=0, dtype=np.float64)
-            out[owners] += np.add.reduceat(columns, starts)
+            out[group[part]] += np.add.reduceat(columns, starts)
     return out
 
 
 def _side_by_side(
-    arms: Sequence[NDArray[Any]], arm_of: NDArray[np.intp], group: NDArray[np.intp], width: int
-) -> Iterator[tuple[list[int], list[int], NDArray[Any]]]:
-    """Rows of the arms of some pairs in arrays of at most `width` rows, with the pairs and where their rows start."""
-    owners: list[int] = []
-    starts: list[int] = []
-    pieces: list[NDArray[Any]] = []
-    held = 0
-    for pair in group:
-        rows, taken = arms[arm_of[pair]], 0
-        while taken < len(rows):
-            piece = rows[taken : taken + width - held]
-            owners.append(int(pair))
-            starts.append(held)
-            pieces.append(piece)
-            taken, held = taken + len(piece), held + len(piece)
-            if held == width:
-                yield owners, starts, np.concatenate(pieces)
-                owners, starts, pieces, held = [], [], [], 0
-    if pieces:
-        yield owners, starts, np.concatenate(pieces)
+    arms: Sequence[NDArray[Any]], chosen: NDArray[np.intp], sizes: NDArray[np.intp], width: int
+) -> Iterator[tuple[slice, NDArray[np.intp], NDArray[Any]]]:
+    """Rows of the chosen arms in arrays of at most `width` rows: which of the chosen, where each starts, the rows."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(chosen):
+        before = ends[first] - sizes[first]
+        last = max(first + 1, int(np.searchsorted(ends, before + width, side="right")))
+        rows = np.concatenate([arms[arm] for arm in chosen[first:last]]) if last > first + 1 else arms[chosen[first]]
+        for start in range(0, len(rows), width):  # more than once for a single long arm only
+            yield slice(first, last), ends[first:last] - sizes[first:last] - before, rows[start : start + width]
+        first = last
 
 
 def _tiling(kernel: Kernel) -> _Tiling:
@@ -181,7 +174,8 @@ def _product_tiling(kernel: Kernel) -> _Tiling:
             u[[-2, -1]] = u[[-1, -2]]
             shape = len(x), len(y)
             t, out = (room[: shape[0] * shape[1]].reshape(shape) for room in (room64, room32))
-            step = max(1, _PRODUCT // u.size)
+            step = _PRODUCT // u.size
+            step = step if step >= 32 else len(y)
             for start in range(0, len(y), step):
                 np.matmul(u.T, v[:, start : start + step], out=t[:, start : start + step])
             out[...] = t

@@ -52,7 +52,7 @@ def squared_distances(cross: Array, own_rows: Array, own_cols: Array, same: NDAr
 
     cross : (R, C) inner products; own_rows : (R,), own_cols : (C,) squared norms; same : (R, C).
     """
-    squared = np.maximum(own_rows[:, None] - 2 * cross + own_cols[None, :], 0)
+    squared = np.maximum(own_rows[:, None] + own_cols[None, :] - 2 * cross, 0)
     squared[same] = 0.0
     return np.asarray(squared)
 

@@ -14,12 +14,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.errors import SettingsError
 from kabc.kernels import Gaussian, median_distance
-from kabc.samples import Array
+from kabc.samples import Array, describe
 
 _FARTHEST = 20.0  # quartile ranges: heavy tails must not outweigh everything else
 _MEDIAN_POINTS = 300
+_NO_DISTANCE = 1e-100  # its square is no number to divide by
 _MOST_LEVELS = 24  # values of a column that counts as discrete
+_MOST_INDICATORS = 512  # of all columns: a covariance of this size is decomposed in each round
 _MOST_PRODUCTS = 12  # columns: 90 features
 
 
@@ -39,16 +42,22 @@ class FeatureMap(ABC):
 class Scaled(FeatureMap):
     """The columns themselves, by median and quartile range: finds differences of means."""
 
-    centre: Array = field(default_factory=lambda: np.zeros(1))
-    scale: Array = field(default_factory=lambda: np.ones(1))
+    centre: Array = field(default_factory=lambda: np.zeros(1))  # (d,), half the median
+    scale: Array = field(default_factory=lambda: np.full(1, 0.5))  # (d,), half the quartile range
 
     def fitted(self, past: Array) -> Self:
-        low, centre, high = np.quantile(past, [0.25, 0.5, 0.75], axis=0)
-        spread = np.where(high > low, high - low, past.std(axis=0))
+        # Halves of finite numbers have finite differences.
+        low, centre, high = np.quantile(past / 2, [0.25, 0.5, 0.75], axis=0)
+        away = past / 2 - centre
+        farthest = np.abs(away).max(axis=0)
+        farthest = np.where(farthest > 0, farthest, 1.0)
+        deviation = farthest * np.sqrt(np.square(away / farthest).mean(axis=0))
+        spread = np.where(high > low, high - low, deviation)
         return replace(self, centre=centre, scale=np.where(spread > 0, spread, 1.0))
 
     def __call__(self, samples: Array) -> Array:
-        return np.clip((samples - self.centre) / self.scale, -_FARTHEST, _FARTHEST)
+        with np.errstate(over="ignore"):  # farther than any number is as far as it gets
+            return np.clip((samples / 2 - self.centre) / self.scale, -_FARTHEST, _FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -81,14 +90,14 @@ class Fourier(FeatureMap):
     def fitted(self, past: Array) -> Self:
         base = self.base.fitted(past)
         some = base(past[np.linspace(0, len(past) - 1, min(len(past), _MEDIAN_POINTS)).astype(int)])
-        typical = median_distance(some) if (some != some[0]).any() else 1.0
+        typical = median_distance(some) if np.ptp(some, axis=0).max() > _NO_DISTANCE else 1.0
         rng = np.random.default_rng([some.shape[1], self.n_features])
         waves = Gaussian(self.scale * typical).frequencies(self.n_features // 2, some.shape[1], rng)
         return replace(self, base=base, waves=waves.T)
 
     def __call__(self, samples: Array) -> Array:
         phases = self.base(samples) @ self.waves
-        return np.concatenate([np.cos(phases), np.sin(phases)], axis=1) / np.sqrt(self.waves.shape[1])
+        return np.asarray(np.concatenate([np.cos(phases), np.sin(phases)], axis=1) / np.sqrt(self.waves.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -113,20 +122,25 @@ class Levels(FeatureMap):
     levels: tuple[tuple[int, float], ...] = ()
 
     def fitted(self, past: Array) -> Self:
-        found = [(column, np.unique(values)) for column, values in enumerate(past.T)]
-        few = ((column, values) for column, values in found if 1 < len(values) <= _MOST_LEVELS)
-        return replace(self, levels=tuple((column, float(value)) for column, values in few for value in values))
+        most = min(_MOST_LEVELS, len(past) // 2)  # values of a continuous column do not repeat
+        found: list[tuple[int, int, float]] = []
+        for column, values in enumerate(past.T):
+            levels, counts = np.unique(values, return_counts=True)
+            if 1 < len(levels) <= most:
+                found += [(-min(n, len(past) - n), column, x) for x, n in zip(levels.tolist(), counts, strict=True)]
+        # too many: those that split the samples most evenly
+        return replace(self, levels=tuple((column, value) for _, column, value in sorted(found)[:_MOST_INDICATORS]))
 
     def __call__(self, samples: Array) -> Array:
         if not self.levels:
             return np.zeros((len(samples), 1))
         columns, values = zip(*self.levels, strict=True)
-        return (samples[:, list(columns)] == np.array(values)).astype(np.float64)
+        return np.asarray(samples[:, list(columns)] == np.array(values), dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Custom(FeatureMap):
-    """A function of the user's, samples (n, d) to features (n, D), fixed beforehand."""
+    """A function of the user's, samples (n, d) to features (n, D), fixed beforehand and of each row by itself."""
 
     function: Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -134,7 +148,13 @@ class Custom(FeatureMap):
         return self
 
     def __call__(self, samples: Array) -> Array:
-        return np.asarray(self.function(samples), dtype=np.float64)
+        features = np.asarray(self.function(samples), dtype=np.float64)
+        if features.ndim != 2 or len(features) != len(samples) or not features.size or not np.isfinite(features).all():
+            raise SettingsError(
+                f"a feature map must return finite features of shape ({len(samples)}, D), one row for each sample, got "
+                f"{describe(features)} of shape {features.shape}"
+            )
+        return features
 
 
 def default_maps(columns: int) -> tuple[FeatureMap, ...]:

@@ -257,7 +257,8 @@ class AnytimeKABC:
         outside = np.setdiff1d(np.arange(self.n_arms), self._core)
         if len(outside):
             # of the K representatives exactly one is in an arm's group: one event for each arm
-            self._limits[outside] = math.log(len(outside) / (self.delta / 2))
+            self._limits[outside] = np.inf
+            self._limits[outside[:, None], found.representatives] = math.log(len(outside) / (self.delta / 2))
 
     def _assign(self, told: NDArray[np.bool_]) -> None:  # (N, C)
         assert self.n_clusters is not None
@@ -266,9 +267,10 @@ class AnytimeKABC:
         found = forced_partition(told[self._core], self.n_clusters, representatives=columns)
         self._at_least = max(self._at_least, found.n_groups_at_least)
         self._may_belong = ~told[:, columns]
-        self._may_belong[self._core] = found.may_belong
+        if not found.contradicted:
+            # other representatives may have been found: the groups keep the numbers that the first ones gave them
+            self._may_belong[self._core] = found.may_belong[:, found.labels[columns]]
         self._labels = np.where(self._may_belong.sum(axis=1) == 1, self._may_belong.argmax(axis=1), -1)
-        self._labels[self._core] = found.labels
         if found.contradicted or not self._may_belong.any(axis=1).all():
             self._at_least = max(self._at_least, self.n_clusters + 1)
             self._status = "contradicted"
@@ -278,6 +280,7 @@ class AnytimeKABC:
     def _reached(self) -> NDArray[np.bool_]:  # (N, C)
         """Pairs whose evidence has reached its threshold at some time."""
         reached = self._best >= self._limits
+        reached[self._core, np.arange(len(self._core))] = False  # N = 2, delta = 1: the threshold is 1
         reached[self._core] |= reached[self._core].T  # equal but for rounding: a pair has one answer
         return reached
 
@@ -352,12 +355,10 @@ def _pair_factors(
             against = (answers - answers[:, :, theirs, None])[:, :, groups]  # (b, m, A)
             x = bets[:, :, theirs]  # (A, b)
             out[:, column] = betting.log_one_vs_many(x, np.moveaxis(against, 2, 0)).sum(axis=1)
-            out[_reps_among(starts, base), column] = 0.0
+    often = np.diff(starts) > base  # representatives
+    out[np.ix_(often, often[partners])] = 0.0  # two of them are not matched one to many
+    # a pair has one evidence: the row of a representative is its column, not a bet of another form
+    out[partners[often[partners]]] = out[np.ix_(partners, often[partners])].T
     out[groups < 0] = 0.0
     out[:, groups[partners] < 0] = 0.0
     return out
-
-
-def _reps_among(starts: NDArray[np.intp], base: int) -> NDArray[np.intp]:
-    """Arms that were drawn more often than others: two of them are not matched one to many."""
-    return np.flatnonzero(np.diff(starts) > base)
