@@ -245,6 +245,7 @@ def boc_iris() -> list[Law]:
 # ---------------------------------------------------------------- instances
 
 BOC_SIZES = (2, 4, 3, 2)
+PLACES = (0.0, 0.7, 10.0, 30.0, 100.0)  # of unequal-gaps
 _ALL = [
     Instance("digits", "real; ten groups of two arms in 64 dimensions", (2,) * 10, real("digits")),
     Instance("wine", "real; columns on scales from 0.1 to 1000", (4, 4, 4), real("wine")),
@@ -287,7 +288,7 @@ _ALL = [
         "unequal-gaps",
         "places 0, 0.7, 10, 30, 100 on a line: one bandwidth cannot fit all",
         (2,) * 5,
-        lambda: _on_a_line(0, 0.7, 10, 30, 100),
+        lambda: _on_a_line(*PLACES),
     ),
     Instance("one-alone", "one arm differs, 23 are the same", (23, 1), lambda: [gaussian([0, 0]), gaussian([1.2, 0])]),
     Instance("singles", "nine arms in eight groups on a circle: seven are alone", (2, 1, 1, 1, 1, 1, 1, 1), _circle),

@@ -29,7 +29,7 @@ from kabc.evidence import betting
 from kabc.forced import forced_partition
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.instances import AXES_10D, AXES_50D, INSTANCES, Array, Instance
+from benchmarks.instances import AXES_10D, AXES_50D, INSTANCES, PLACES, Array, Instance
 
 Rule = Literal["kabc", "anytime", "oracle"]
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ Row = dict[str, Any]
 DELTA = 0.05
 QUICK = ("digits", "wine", "correlations", "boc-easy")
 # Yang, Zhong, Tan, JMLR 25(186), 2024, figure 3 and table 1: mean samples in all of BOC at delta = 0.1, with the
-# proven threshold and with the unproven one. Figures 3 are read off the plots; Iris has the unproven one only.
+# proven threshold and with the unproven one. Figure 3 is read off the plots; Iris has the unproven one only.
 BOC: dict[str, tuple[float | None, float]] = {
     "boc-easy": (190, 26),
     "boc-moderate": (3_900, 530),
@@ -258,7 +258,7 @@ def unequal_table(runs: Runs) -> list[Row]:
     means = {rule: np.mean([found.by_group for found in each], axis=0) for rule, each in both.items()}
     return [
         {"group": group, "place": place, "published": float(means["kabc"][group]), "anytime": float(mean)}
-        for group, (place, mean) in enumerate(zip((0, 0.7, 10, 30, 100), means["anytime"], strict=True))
+        for group, (place, mean) in enumerate(zip(PLACES, means["anytime"], strict=True))
     ]
 
 

@@ -54,7 +54,8 @@ _PANEL_ROWS, _PANEL_BYTES = 2**18, 2**25  # of all samples in use, copied at a t
 _PAIRS = 2**18  # listed as tasks at a time
 _DIFFERENCES_UP_TO = 8  # columns
 _MOST_COLUMNS = 4096  # beyond, matrix products in numpy are as good
-_FAR = 1e12  # coordinate of padding, where every kernel is 0
+_FAR = 1e38  # coordinate of padding: the square of a difference from it is infinite
+_MOST = 1e12  # coordinate in a dot product, so that no square overflows: every kernel is 0 there
 
 # forms of t
 _DOT, _SQUARES, _ABSOLUTES = range(3)
@@ -128,7 +129,7 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
     vector = double if wide else single
     sums = double if wide and form == _DOT else single
     integers = ir.VectorType(ir.IntType(32), 8)
-    exact = ("contract",)
+    fused = ("contract",)  # multiply and add in one instruction
 
     def address(base: Any, index: Any, kind: Any) -> Any:
         return builder.bitcast(builder.gep(base, [index]), kind.as_pointer())
@@ -141,11 +142,11 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
 
     def step(total: Any, a: Any, b: Any) -> Any:
         if form == _DOT:
-            return builder.fadd(builder.fmul(a, b, flags=exact), total, flags=exact)
+            return builder.fadd(builder.fmul(a, b, flags=fused), total, flags=fused)
         difference = builder.fsub(a, b)
         difference = builder.fptrunc(difference, single) if wide else difference
         if form == _SQUARES:
-            return builder.fadd(builder.fmul(difference, difference, flags=exact), total, flags=exact)
+            return builder.fadd(builder.fmul(difference, difference, flags=fused), total, flags=fused)
         bits = builder.and_(builder.bitcast(difference, integers), ir.Constant(integers, [2**31 - 1] * 8))  # no sign
         return builder.fadd(builder.bitcast(bits, single), total)
 
@@ -181,7 +182,7 @@ _dot_tile, _square_tile, _absolute_tile = _tile(_DOT), _tile(_SQUARES), _tile(_A
 _ZERO, _ONE, _LN2, _SQUARE = (np.float32(c) for c in (0, 1, math.log(2), math.log(2) ** 2 / 3))
 _ROUND = np.float32(1.5 * 2**23)  # added to a small number, leaves its nearest integer in the lowest bits
 _LAST = np.float32(126)  # 2^-126 is the smallest normal number: 0 for us
-# 2^f = 1 + f p(f) on [-1/2, 1/2]: p interpolates (2^f - 1) / f in the six Chebyshev nodes, error 5e-9
+# 2^f = 1 + f p(f) on [-1/2, 1/2]: p is a least-squares fit of (2^f - 1) / f in Chebyshev nodes, error 5e-9
 _P1, _P2, _P3, _P4, _P5, _P6 = (
     np.float32(c)
     for c in (6.93147188e-01, 2.40226509e-01, 5.55035710e-02, 9.61805667e-03, 1.33908674e-03, 1.54614475e-04)
@@ -296,8 +297,8 @@ def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, le
             continue
         squares, factor = 0.0, -2.0 if left else 1.0
         for k in range(d):
-            # without a bound the square could overflow; rounded before squaring, so that t is a distance
-            rounded = out.dtype.type(min(max(points[start + row, k] - centre[k], -_FAR), _FAR))
+            # rounded before squaring, so that t is a distance
+            rounded = out.dtype.type(min(max(points[start + row, k] - centre[k], -_MOST), _MOST))
             squares += np.float64(rounded) * np.float64(rounded)
             out[first + k * width] = factor * rounded
         out[first + d * width] = squares if left else 1.0
@@ -307,8 +308,8 @@ def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, le
         for k in range(d):
             out[first + k * width] = 0.0 if dot else (_FAR if left else -_FAR)
         if dot:
-            out[first + d * width] = _FAR * _FAR if left else 1.0
-            out[first + (d + 1) * width] = 1.0 if left else _FAR * _FAR
+            out[first + d * width] = _MOST * _MOST if left else 1.0
+            out[first + (d + 1) * width] = 1.0 if left else _MOST * _MOST
 
 
 @_compiled(cache=True)
@@ -358,19 +359,21 @@ def _run(
 
 @_compiled(cache=True)
 def _measure(points: Any, starts: Any, centres: Any, radii: Any) -> None:
-    """Centre (mean) of each block and the largest distance from it."""
+    """Centre (mean) of each block and the largest distance from it; infinite where numbers overflow."""
     for block in range(len(radii)):
         centres[block] = 0.0
         n = starts[block + 1] - starts[block]
         for row in range(starts[block], starts[block + 1]):
             for k in range(points.shape[1]):
                 centres[block, k] += points[row, k] / n
+        largest, total = 0.0, 0.0
         for row in range(starts[block], starts[block + 1]):
             squares = 0.0
             for k in range(points.shape[1]):
                 squares += (points[row, k] - centres[block, k]) ** 2
-            # not max(), which drops a NaN
-            radii[block] = radii[block] if squares <= radii[block] ** 2 else math.sqrt(squares)
+            largest = max(largest, squares)
+            total += squares
+        radii[block] = math.sqrt(largest) if total < math.inf else math.inf  # also where NaN
 
 
 # ---------------------------------------------------------------- tasks

@@ -164,7 +164,8 @@ def _product_tiling(kernel: Kernel) -> _Tiling:
     room64, room32 = np.empty(rows * columns), np.empty(rows * columns, dtype=np.float32)
 
     def against(y: Array) -> Callable[[Array], NDArray[Any]]:
-        centre = y.mean(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = y.mean(axis=0)
         v = _augmented(y, centre, kernel.bandwidth)
 
         def values(x: Array) -> NDArray[Any]:
@@ -221,7 +222,9 @@ def _distinct_sums(
     arms = [left[a] for a in i] + [right[a] for a in j]
     dtype = np.result_type(*{x.dtype for x in arms})
     row_bytes = dtype.itemsize * arms[0].shape[1]
-    most = min(math.isqrt(n_values) // 4, _DISTINCT_ENTRIES // len(arms), 4 * _DISTINCT_ENTRIES // row_bytes)
+    # values by calls of the kernel, against values of the loop, if there is one, or by calls too
+    worth = math.isqrt(n_values) // (8 if kernel.translation_invariant else 2)
+    most = min(worth, _DISTINCT_ENTRIES // len(arms), 4 * _DISTINCT_ENTRIES // row_bytes)
     if n_values < _DISTINCT_FROM or dtype.hasobject or not _repeats(arms[: len(i)], dtype, most):
         return None
     table: dict[bytes, int] = {}
@@ -340,8 +343,8 @@ class GramSums:
         for a in range(0, len(i), step):
             part = i[a : a + step]
             both = np.concatenate([np.repeat(part, len(j)), part]), np.concatenate([np.tile(j, len(part)), part])
-            cross[a : a + step] = self._sums(*both)[: len(part) * len(j)].reshape(len(part), len(j))
-        cross /= counts[i, None] * counts[None, j]
+            sums = self._sums(*both)[: len(part) * len(j)].reshape(len(part), len(j))
+            cross[a : a + step] = sums / (counts[part, None] * counts[None, j])
         own_rows, own_cols = (self._sums(arms, arms) / counts[arms] ** 2 for arms in (i, j))
         return means.squared_distances(cross, own_rows, own_cols, i[:, None] == j[None, :])
 
@@ -402,8 +405,6 @@ def _joined(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
 
 
 def _same_columns(samples: Sequence[NDArray[Any]]) -> None:
-    columns = {x.shape[1]: arm for arm, x in enumerate(samples) if len(x)}
+    columns = sorted({x.shape[1] for x in samples if len(x)})
     if len(columns) > 1:
-        raise SampleError(
-            f"samples have {' and '.join(map(str, sorted(columns)))} columns; give every arm the same columns"
-        )
+        raise SampleError(f"samples have {' and '.join(map(str, columns))} columns; give every arm the same columns")

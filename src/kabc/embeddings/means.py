@@ -52,7 +52,10 @@ def squared_distances(cross: Array, own_rows: Array, own_cols: Array, same: NDAr
 
     cross : (R, C) inner products; own_rows : (R,), own_cols : (C,) squared norms; same : (R, C).
     """
-    squared = np.maximum(own_rows[:, None] + own_cols[None, :] - 2 * cross, 0)
+    squared = np.add.outer(own_rows, own_cols)
+    squared -= cross  # twice: no more memory than the result
+    squared -= cross
+    np.maximum(squared, 0, out=squared)
     squared[same] = 0.0
     return np.asarray(squared)
 
