@@ -23,14 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.evidence import betting
 from kabc.forced import Forced, forced_partition
 from kabc.kernels import Kernel
-from kabc.partitions import Partition, single_linkage
+from kabc.partitions import Partition, components
 from kabc.result import Evidence, Guarantee, Round, Status
 from kabc.samples import Array
 from kabc.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.scores.maps import FeatureMap, default_maps
 from kabc.strategies.base import Request, arms_number, checked_samples, error_probability, whole_number
 
-_SCALES = (0.5, 1.0)  # a score is bet at half and at full strength
+_SCALES = (0.5, 1.0)  # a score is bet at half strength, and never higher than samples allow; and at full strength
 _SHARE = 0.05  # of the experts' weights that is dealt out evenly in each round
 _FIRST = 2  # samples of each arm before the first bet
 _GROWTH = 0.1  # a round draws a tenth of what an arm has, at least one
@@ -168,12 +168,14 @@ class AnytimeKABC:
         counts = np.array([len(x) for x in rows])
         block, owners = np.concatenate(rows), np.repeat(arms, counts)
         features = [learner.map(block) for learner in self._learners]
+        refitted = self._refitted(block, owners)
+        # Nothing above changed the state; nothing below can fail.
         if self._scorers:
             self._bet(features, arms, counts)
         self._asked = None
         self._counts[arms] += counts
         self._blocks.append((block, owners))
-        self._learn(features, owners)
+        self._learn(features, owners, refitted)
         self._conclude()
         if not self.stopped:
             self._scorers = [s for learner in self._learners for s in self._score(learner)]
@@ -186,11 +188,14 @@ class AnytimeKABC:
         columns = np.flatnonzero(place[self._core] >= 0)
         partners = place[self._core[columns]]
         starts = np.concatenate([[0], np.cumsum(counts)])
+        # Samples of one value leave no variance: scores are then huge, and one other value would ruin every expert.
+        ceiling = math.log1p(self.n_samples / (self.n_clusters or self.n_arms))
         factors = []
         for number, scorer in enumerate(self._scorers):
             scores = scorer.scores(features[number // len(RIDGES)])
             for scale in _SCALES:
-                factors.append(_pair_factors(scale * scores, scorer.labels[arms], starts, partners, base))
+                cap = math.inf if scale == 1 else ceiling
+                factors.append(_pair_factors(scale * scores, scorer.labels[arms], starts, partners, base, cap))
         log_factors = np.stack(factors, axis=-1)  # (A, P, E)
         if self._gains.shape[-1] != log_factors.shape[-1]:
             self._gains = np.zeros((*self._gains.shape[:2], log_factors.shape[-1]))
@@ -206,17 +211,23 @@ class AnytimeKABC:
         different = self._gains.max(axis=-1, initial=0.0) > 0.5 * math.log(self._gains.shape[-1])
         return self._gains[different].mean(axis=0) if different.any() else np.zeros(self._gains.shape[-1])
 
-    def _learn(self, features: list[Array], owners: NDArray[np.intp]) -> None:
-        """Add the samples to the learners; fit the maps anew when there are twice as many."""
-        total = sum(len(block) for block, _ in self._blocks)
-        if total >= 2 * self._fitted_rows:
-            past = np.concatenate([block for block, _ in self._blocks])
-            everyone = np.concatenate([arms for _, arms in self._blocks])
-            maps = default_maps(past.shape[1]) if self._maps is None else self._maps
-            self._learners = [Moments(one.fitted(past), self.n_arms) for one in maps]
-            for learner in self._learners:
-                learner.absorb(learner.map(past), everyone)
-            self._fitted_rows = total
+    def _refitted(self, block: Array, owners: NDArray[np.intp]) -> list[Moments]:
+        """Learners with maps fitted anew, when there are twice as many samples as at the last time; else none."""
+        blocks = [*self._blocks, (block, owners)]
+        if sum(len(rows) for rows, _ in blocks) < 2 * self._fitted_rows:
+            return []
+        past = np.concatenate([rows for rows, _ in blocks])
+        arms = np.concatenate([whose for _, whose in blocks])
+        maps = default_maps(past.shape[1]) if self._maps is None else self._maps
+        learners = [Moments(one.fitted(past), self.n_arms) for one in maps]
+        for learner in learners:
+            learner.absorb(learner.map(past), arms)
+        return learners
+
+    def _learn(self, features: list[Array], owners: NDArray[np.intp], refitted: list[Moments]) -> None:
+        if refitted:
+            self._learners = refitted
+            self._fitted_rows = self.n_samples
             return
         for learner, values in zip(self._learners, features, strict=True):
             learner.absorb(values, owners)
@@ -290,14 +301,11 @@ class AnytimeKABC:
         if self._status == "decided":
             labels = self._labels.tolist() if self.n_clusters != 1 else [0] * self.n_arms
             return Partition.of(labels, certified=True)
-        if not self._scorers:
-            return Partition((0,) * self.n_arms)
+        if self.n_clusters is None or not self._scorers:
+            return components(~self.evidence().told_apart)
         best = int(self._common_gains().argmax()) // len(_SCALES) if self._gains.size else 0
         guess = np.where(self._labels >= 0, self._labels, self._scorers[best].labels)
-        if self._reps or self.n_clusters is None:
-            return Partition.of(guess.tolist())
-        wealth = self.evidence().log_evidence
-        return single_linkage(np.where(np.isnan(wealth), 0.0, wealth), self.n_clusters)
+        return Partition.of(np.maximum(guess, 0).tolist())  # arms never sampled: anywhere
 
     def evidence(self) -> Evidence:
         core = self._core
@@ -338,11 +346,12 @@ def _pair_factors(
     starts: NDArray[np.intp],  # (A + 1,) where the samples of each arm start
     partners: NDArray[np.intp],  # (P,) sampled arms of the core
     base: int,
+    cap: float,
 ) -> Array:  # (A, P)
     """Log factors of one expert for all pairs of a sampled arm and a partner, `base` samples of each arm."""
     n_arms = len(groups)
     own = np.stack([scores[start : start + base] for start in starts[:-1]])  # (A, b, G)
-    bets = own[np.arange(n_arms), :, groups][:, :, None] - own  # score of the own group against each
+    bets = np.clip(own[np.arange(n_arms), :, groups][:, :, None] - own, -cap, cap)  # own group against each
     alone = betting.log_product(bets, np.zeros_like(bets)).sum(axis=1)  # (A, G): log 2 sigmoid, as l(y) = 0 adds 0
     out = np.zeros((n_arms, len(partners)))
     for column, partner in enumerate(partners.tolist()):
@@ -352,7 +361,7 @@ def _pair_factors(
             out[:, column] = alone[:, theirs] + alone[partner, groups]
         else:
             answers = scores[starts[partner] : starts[partner] + base * many].reshape(base, many, -1)
-            against = (answers - answers[:, :, theirs, None])[:, :, groups]  # (b, m, A)
+            against = np.clip(answers - answers[:, :, theirs, None], -cap, cap)[:, :, groups]  # (b, m, A)
             x = bets[:, :, theirs]  # (A, b)
             out[:, column] = betting.log_one_vs_many(x, np.moveaxis(against, 2, 0)).sum(axis=1)
     often = np.diff(starts) > base  # representatives
