@@ -15,7 +15,7 @@ STATUS_WORDS: dict[str, str] = {
     "decided": "decided: the partition is certified",
     "budget": "undecided: the budget is spent; the groups shown are a guess, pairs told apart are certified",
     "exhausted": "undecided: an arm ran out of samples; the groups shown are a guess, pairs told apart are certified",
-    "contradicted": "contradicted: more groups than asked for; groups shown are a guess, pairs told apart are certified",
+    "contradicted": "contradicted: more groups than asked for; groups shown are a guess, pairs told apart certified",
 }
 
 
