@@ -74,7 +74,8 @@ class Evidence:
     def strength(self) -> NDArray[np.float64]:  # (N, N)
         """Evidence of each pair in units of its threshold: told apart above 1; NaN where there is none yet."""
         by_bets = self.log_evidence.shape == self.told_in_round.shape
-        return self.log_evidence / self.log_threshold if by_bets else self.distances / self.thresholds
+        with np.errstate(invalid="ignore"):  # N = 2, delta = 1: a threshold of log 1 = 0
+            return self.log_evidence / self.log_threshold if by_bets else self.distances / self.thresholds
 
     @property
     def n_told_apart(self) -> int:
@@ -180,6 +181,8 @@ class Result:
             seen.append(
                 f"last of {len(self.rounds)} round(s): k = {last.number}, delta_k = {last.delta:.3g}, "
                 f"{last.n:,} samples of each arm, {last.n_groups} component(s)"
+                if self.kernel
+                else f"{len(self.rounds)} round(s), at most {last.n:,} samples of an arm"
             )
         closest = self._closest_pair()
         return [*seen, closest] if closest else seen

@@ -267,7 +267,7 @@ class AnytimeKABC:
         self._reps = tuple(int(self._core[arm]) for arm in found.representatives)
         outside = np.setdiff1d(np.arange(self.n_arms), self._core)
         if len(outside):
-            # of the K representatives exactly one is in an arm's group: one event for each arm
+            # of the K representatives at most one is in an arm's group: one event for each arm
             self._limits[outside] = np.inf
             self._limits[outside[:, None], found.representatives] = math.log(len(outside) / (self.delta / 2))
 
@@ -334,7 +334,8 @@ class AnytimeKABC:
                 "new samples x of one arm and y of the other multiply it by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
                 "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
                 "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
-                "told apart when the evidence reaches (pairs that are compared) / delta (Ville's inequality)",
+                "told apart when the evidence reaches N(N - 1)/2 / delta, by Ville's inequality",
+                "with many arms, pairs of a random core share half of delta, arms against representatives the rest",
                 "stops when exactly one partition into K groups is left",
             ),
         )
