@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any, cast
@@ -52,30 +52,34 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="the shortest of so many runs counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
-    rows = [measure(*case, options.repeats) for case in CASES]
+    rows = (measure(*case, options.repeats) for case in CASES)
     if options.json:
         print(json.dumps({"threads": _loops.workers(), "rows": [asdict(row) for row in rows]}, indent=2))
     else:
-        print("\n".join(table(rows)))
+        for line in table(rows):
+            print(line, flush=True)
 
 
 def measure(n_arms: int, n: int, d: int, repeats: int) -> Row:
     rng = np.random.default_rng(0)
     arms = [rng.normal(i % 3, 1.0, (n, d)) for i in range(n_arms)]
     kernel = Gaussian(float(np.sqrt(d)))
-    exponentials, operations = machine_rates(repeats)
 
     def ours(engine: Engine) -> Array:
         return GramSums(kernel, n_arms, engine=engine).extended(arms).squared_distances()
 
     ways: list[Callable[[], Array]] = [lambda: usual_way(arms, kernel), lambda: ours("numpy"), lambda: ours("auto")]
     found = [way() for way in ways]  # the warm-up
-    times = np.min([[seconds(way) for way in ways] for _ in range(repeats)], axis=0)
+    times, rates = [], []
+    for _ in range(repeats):
+        times.append([seconds(way) for way in ways])
+        rates.append(machine_rates())
+    usual, tiles, loop = (float(t) for t in np.min(times, axis=0))
+    per_exponential, per_operation = 1 / np.max(rates, axis=0)
     truth = exact(arms[:REFERENCE_ARMS], kernel)
     error = max(np.abs(squared[:REFERENCE_ARMS, :REFERENCE_ARMS] - truth).max() for squared in found[1:])
     values = n_arms * (n_arms + 1) / 2 * n**2
-    limit = 1 / (1 / exponentials + 2 * (d + 2) / operations)
-    usual, tiles, loop = (float(t) for t in times)
+    limit = float(1 / (per_exponential + 2 * (d + 2) * per_operation))
     return Row(n_arms, n, d, usual, tiles, loop, float(error), values / loop, limit)
 
 
@@ -135,23 +139,23 @@ def multiply_adds(t: Any, turns: int) -> Any:
     return total
 
 
-def machine_rates(repeats: int) -> tuple[float, float]:
+def machine_rates() -> tuple[float, float]:
     """Exponentials and floating-point operations (two in a multiply-add) per second in float32, on all threads."""
-    return _rate(exponentials, 40_000, 1, repeats), _rate(multiply_adds, 10_000, 64, repeats)
+    return _rate(exponentials, 20_000, 1), _rate(multiply_adds, 5_000, 64)
 
 
-def _rate(work: Callable[..., Any], turns: int, per_entry: int, repeats: int) -> float:
+def _rate(work: Callable[..., Any], turns: int, per_entry: int) -> float:
     threads = _loops.workers()
     room = [cast("NDArray[np.float32]", _loops._aligned(2048, np.float32)) for _ in range(threads)]
     for t in room:
         t[:] = np.linspace(0, 10, len(t))
     work(room[0], 1)
     with ThreadPoolExecutor(threads) as pool:
-        best = min(seconds(lambda: list(pool.map(lambda t: work(t, turns), room))) for _ in range(2 * repeats + 1))
+        best = min(seconds(lambda: list(pool.map(lambda t: work(t, turns), room))) for _ in range(5))
     return threads * turns * 2048 * per_entry / best
 
 
-def table(rows: list[Row]) -> Iterator[str]:
+def table(rows: Iterable[Row]) -> Iterator[str]:
     yield f"{_loops.workers()} threads; seconds for all squared distances, Gaussian kernel of bandwidth sqrt(d)"
     yield (
         f"{'N':>4} {'n':>5} {'d':>3} | {'scikit-learn':>12} {'numpy tiles':>12} {'auto':>8} | {'tiles':>6} {'auto':>6}"
