@@ -94,7 +94,10 @@ def usual_way(arms: list[Array], kernel: Gaussian) -> Array:  # (N, N)
 
 
 def exact(arms: list[Array], kernel: Gaussian) -> Array:  # (N, N)
-    inner = np.array([[np.mean([kernel(row, y).mean() for row in np.array_split(x, 20)]) for y in arms] for x in arms])
+    def mean(x: Array, y: Array) -> float:
+        return float(sum(kernel(rows, y).sum() for rows in np.array_split(x, 20)) / (len(x) * len(y)))
+
+    inner = np.array([[mean(x, y) for y in arms] for x in arms])
     own = np.diagonal(inner)
     return np.asarray(own[:, None] - 2 * inner + own[None, :])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,6 +23,21 @@ class Arm(Protocol):
 
     def draw(self, n: int, rng: np.random.Generator) -> ArrayLike:
         """The next n samples, (n,) or (n, d). All randomness comes from rng."""
+
+
+class NamedArms(dict[str, Arm]):
+    """Arms by name, with what was decided about their values: types, missing values, failures, price.
+
+    `notes` are sentences that the result repeats; `columns` name the columns of a sample; `price` is per sample.
+    """
+
+    def __init__(
+        self, arms: Mapping[str, Arm], notes: Sequence[str] = (), columns: Sequence[str] = (), price: float = 0.0
+    ) -> None:
+        super().__init__(arms)
+        self.notes = tuple(notes)
+        self.columns = tuple(columns)
+        self.price = price
 
 
 def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:

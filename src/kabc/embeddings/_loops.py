@@ -43,6 +43,10 @@ from numpy.typing import NDArray
 from kabc.kernels import Gaussian, InverseMultiquadric, Kernel, Laplace, Matern, RationalQuadratic
 from kabc.samples import Array
 
+_settings: Any = numba.config
+if _settings.DISABLE_JIT:
+    raise ImportError("numba is told not to compile (NUMBA_DISABLE_JIT); unset it for the compiled loop")
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _TILE_ROWS, _TILE_COLUMNS = 4, 16  # eight sums of eight numbers: half of the vector registers of AVX2
@@ -415,8 +419,7 @@ def sums(
 
 def workers() -> int:
     """Number of threads: the processors, or what NUMBA_NUM_THREADS says."""
-    settings: Any = numba.config
-    return int(settings.NUMBA_NUM_THREADS)
+    return int(_settings.NUMBA_NUM_THREADS)
 
 
 def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iterator[_Panel]:
@@ -438,7 +441,8 @@ def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iter
 
 
 def _panel(pieces: list[tuple[int, Array]], n_arms: int, scale: float) -> _Panel:
-    points = np.ascontiguousarray(np.concatenate([piece for _, piece in pieces]))  # columns first is compiled anew
+    points = np.concatenate([piece for _, piece in pieces])
+    points = np.ascontiguousarray(points, dtype=np.float64)  # other types or orders would be compiled anew
     with np.errstate(over="ignore"):
         points *= scale
     arms = np.array([arm for arm, _ in pieces])
