@@ -98,11 +98,6 @@ def test_as_many_groups_as_arms_are_decided_when_all_pairs_are_told_apart() -> N
     assert strategy.evidence().n_told_apart == 10
 
 
-def test_two_arms_and_an_error_probability_of_one_are_decided_without_evidence() -> None:
-    strategy = play(AnytimeKABC(2, 2, 1.0), at([0, 0]))
-    assert strategy.status == "decided"
-
-
 def test_many_arms_cost_no_more_of_each_than_few() -> None:
     draw = at([0, 5, 10])
     few, many = (play(AnytimeKABC(n, 3, 0.05), draw) for n in (12, 150))

@@ -3,13 +3,15 @@
 | symbol    | here               | meaning                                                                            |
 |-----------|--------------------|------------------------------------------------------------------------------------|
 | l_ij      | u_g - u_h          | score of a pair: group g of arm i against group h of arm j, fixed before the round |
-| f_e       | `_factors`         | what a round multiplies the wealth of expert e by (evidence/betting.py)            |
+| f_e       | evidence/blocks.py | what a round multiplies the wealth of expert e by                                  |
 | W_ij      | `_wealth`          | log evidence against the pair, (N, C): arms against the arms of the core           |
 | core      | `_core`            | arms that are compared with each other: all of them, or a random part of many      |
-| R         | `_reps`            | K arms of the core that are pairwise told apart; the rest is compared with these   |
+| C         | `_claim`           | partition of the core that was guessed some rounds ago and is being proven         |
+| R         | `_reps`            | one arm of the core for each group; arms outside the core are compared with these  |
 
 A round: fix scores from all samples so far, draw, multiply. Evidence is a supermartingale if two arms are the same,
-however the scores were made (docs/theory.md). It stops when one partition into K groups is left (kabc.forced).
+however the scores were made (docs/theory.md). It stops when one partition into K groups is left: because a claim is
+proven (kabc.strategies.claims), or because the pairs told apart force it (kabc.forced).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.evidence import betting
+from kabc.evidence.blocks import Block
 from kabc.forced import Forced, forced_partition
 from kabc.kernels import Kernel
 from kabc.partitions import Partition, components
@@ -29,12 +32,17 @@ from kabc.samples import Array
 from kabc.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.scores.maps import FeatureMap, default_maps
 from kabc.strategies.base import Request, arms_number, checked_samples, error_probability, whole_number
+from kabc.strategies.claims import Claim, renamed
+from kabc.strategies.doubts import log_doubt
 
 _SCALES = (0.5, 1.0)  # a score is bet at half strength, and never higher than samples allow; and at full strength
 _SHARE = 0.05  # of the experts' weights that is dealt out evenly in each round
 _FIRST = 2  # samples of each arm before the first bet
 _GROWTH = 0.1  # a round draws a tenth of what an arm has, at least one
 _CORE_ARMS, _CORE_PER_GROUP = 24, 5  # many arms: start with this many, or with this many times K
+_CLAIMS = 0.75  # of delta goes to claims, the rest to pairs
+_CLAIM_GROWTH = 1.25  # samples at a claim over those at the one before
+_DOUBT = math.log(20)  # evidence that K is too small, beyond which a proven claim is not accepted yet
 
 
 class AnytimeKABC:
@@ -90,6 +98,12 @@ class AnytimeKABC:
         self._labels = np.full(self.n_arms, -1, dtype=np.intp)  # forced groups
         self._may_belong: NDArray[np.bool_] = np.ones((self.n_arms, 0), dtype=np.bool_)
         self._at_least = 1
+        self._guess: NDArray[np.intp] | None = None  # groups of the core, as the best expert sees them now
+        self._won: Array = np.zeros((self.n_arms, n_clusters or 0))  # lately, by betting on the guess
+        self._won_by: Array = np.zeros((self.n_arms, n_clusters or 0, 0))  # (N, K, E)
+        self._claim: Claim | None = None
+        self._n_claims = 0
+        self._doubted = False  # a claim is proven, but one of its groups looks like two
         self._widen_core()
         if self.n_clusters == 1:
             self._status = "decided"
@@ -122,8 +136,10 @@ class AnytimeKABC:
 
     def _request(self) -> Request:
         if not self._reps:
-            count = self._block(self._core)
-            return dict.fromkeys(sorted(self._core.tolist()), count)
+            arms = np.sort(self._core)
+            if self._claim is not None and self._claim_stands() and not self._doubted:
+                arms = self._claim.wanted(self._told())
+            return dict.fromkeys(arms.tolist(), self._block(arms))
         undecided = np.flatnonzero(self._labels < 0)
         count = self._block(undecided)
         wanted = dict.fromkeys(undecided.tolist(), count)
@@ -150,13 +166,18 @@ class AnytimeKABC:
         self._core = self._order[: self.n_arms if whole else size]
         extra = len(self._core) - before
         pairs = math.comb(len(self._core), 2)
-        share = self.delta if whole and before == 0 else self.delta / 2 / 2**self._stage
+        share = self._core_delta(whole) if whole and before == 0 else self._core_delta(False) / 2**self._stage
+        share *= 1 - _CLAIMS if self.n_clusters is not None else 1
         wide = ((0, 0), (0, extra))
         self._wealth, self._best = np.pad(self._wealth, wide), np.pad(self._best, wide)
         self._limits = np.pad(self._limits, wide, constant_values=math.log(pairs / share))
         self._limits[self._core[before:]] = np.maximum(self._limits[self._core[before:]], math.log(pairs / share))
         self._gains = np.pad(self._gains, (*wide, (0, 0)))
         self._told_in_round = np.pad(self._told_in_round, wide)
+
+    def _core_delta(self, whole: bool) -> float:
+        """Error probability of what is said of the core: half of it if there are arms outside."""
+        return self.delta if whole else self.delta / 2
 
     # ------------------------------------------------------------ what was drawn
 
@@ -181,30 +202,58 @@ class AnytimeKABC:
             self._scorers = [s for learner in self._learners for s in self._score(learner)]
 
     def _bet(self, features: list[Array], arms: NDArray[np.intp], counts: NDArray[np.intp]) -> None:
-        """Multiply the evidence of all pairs of sampled arms and sampled arms of the core."""
-        base = int(counts.min())
+        """Multiply the evidence of all pairs of sampled arms and sampled arms of the core, and of the claim."""
         place = np.full(self.n_arms, -1, dtype=np.intp)
         place[arms] = np.arange(len(arms))
         columns = np.flatnonzero(place[self._core] >= 0)
         partners = place[self._core[columns]]
+        blocks = self._scored(features, arms, counts)
+        log_factors = np.stack([block.pairs(partners) for block in blocks], axis=-1)  # (A, P, E)
+        log_factors[partners, np.arange(len(partners))] = 0.0  # an arm is not compared with itself
+        if self._gains.shape[-1] != log_factors.shape[-1]:
+            self._gains = np.zeros((*self._gains.shape[:2], log_factors.shape[-1]))
+            self._won_by = np.zeros((*self._won_by.shape[:2], log_factors.shape[-1]))
+        at = np.ix_(arms, columns)
+        common = self._common_gains()
+        pairs = betting.mixed_factor(log_factors, betting.fixed_share(self._gains[at] + common, _SHARE))
+        if self._guess is not None and not self._reps:
+            self._bet_on_groups(blocks, arms, int(counts.min()), common, pairs[:, partners.argsort()])
+        self._wealth[at] += pairs
+        self._gains[at] += log_factors
+        self._best = np.maximum(self._best, self._wealth)
+
+    def _scored(self, features: list[Array], arms: NDArray[np.intp], counts: NDArray[np.intp]) -> list[Block]:
+        """The round as each expert sees it."""
+        base = int(counts.min())
         starts = np.concatenate([[0], np.cumsum(counts)])
         # Samples of one value leave no variance: scores are then huge, and one other value would ruin every expert.
         ceiling = math.log1p(self.n_samples / (self.n_clusters or self.n_arms))
-        factors = []
+        blocks = []
         for number, scorer in enumerate(self._scorers):
             scores = scorer.scores(features[number // len(RIDGES)])
-            for scale in _SCALES:
-                cap = math.inf if scale == 1 else ceiling
-                factors.append(_pair_factors(scale * scores, scorer.labels[arms], starts, partners, base, cap))
-        log_factors = np.stack(factors, axis=-1)  # (A, P, E)
-        if self._gains.shape[-1] != log_factors.shape[-1]:
-            self._gains = np.zeros((*self._gains.shape[:2], log_factors.shape[-1]))
-        log_factors[partners, np.arange(len(partners))] = 0.0  # an arm is not compared with itself
-        at = np.ix_(arms, columns)
-        weights = betting.fixed_share(self._gains[at] + self._common_gains(), _SHARE)
-        self._wealth[at] += betting.mixed_factor(log_factors, weights)
-        self._gains[at] += log_factors
-        self._best = np.maximum(self._best, self._wealth)
+            blocks += [
+                Block(scale * scores, scorer.labels[arms], starts, base, math.inf if scale == 1 else ceiling)
+                for scale in _SCALES
+            ]
+        return blocks
+
+    def _bet_on_groups(
+        self, blocks: list[Block], arms: NDArray[np.intp], base: int, common: Array, pairs: Array
+    ) -> None:
+        """Each arm against all arms of each other group: for the guess, to see if it wins, and for the claim."""
+        assert self._guess is not None
+        assert self.n_clusters is not None
+        log_factors = np.stack([block.joins(self._guess[arms], self.n_clusters) for block in blocks], axis=-1)
+        joins = betting.mixed_factor(log_factors, betting.fixed_share(self._won_by[arms] + common, _SHARE))
+        if self._claim is not None:
+            claimed = joins
+            if not self._claim_stands():
+                factors = np.stack([b.joins(self._claim.labels[arms], self.n_clusters) for b in blocks], axis=-1)
+                claimed = betting.mixed_factor(factors, betting.fixed_share(common, _SHARE))
+            self._claim.bet(arms, claimed, pairs)
+        held = self._counts[arms]
+        self._won[arms] = self._won[arms] * (held / (held + base))[:, None] + joins  # forgets as samples double
+        self._won_by[arms] += log_factors
 
     def _common_gains(self) -> Array:  # (E,)
         """What experts have won on average on the pairs that look different: which of them to trust, for all pairs."""
@@ -233,34 +282,115 @@ class AnytimeKABC:
             learner.absorb(values, owners)
 
     def _score(self, learner: Moments) -> list[Scorer]:
-        n_groups = self.n_clusters or int(np.count_nonzero(self._counts[self._core]))
-        known = self._labels if self._reps else np.full(self.n_arms, -1, dtype=np.intp)
+        known = np.full(self.n_arms, -1, dtype=np.intp)
+        if self._reps:
+            known = self._labels
+        elif self._claim is not None and self._claim_stands() and not self._doubted:
+            known = self._claim.labels
+        n_groups = min(self._n_groups() + self._doubted, len(self._core))
         return learner.scorers(self._core, known, n_groups)
+
+    def _n_groups(self) -> int:
+        return self.n_clusters or int(np.count_nonzero(self._counts[self._core]))
 
     # ------------------------------------------------------------ what follows
 
     def _conclude(self) -> None:
         number = len(self._rounds) + 1
         self._told_in_round[self._reached() & (self._told_in_round == 0)] = number
-        told = self._told_in_round > 0
-        inside = told[self._core]
         if not self._reps:
-            found = forced_partition(inside, self.n_clusters)
-            self._at_least = max(self._at_least, found.n_groups_at_least)
-            if self.n_clusters is not None and len(found.representatives) == self.n_clusters:
-                self._appoint(found)
-            elif self._core_is_spent():
-                self._widen_core()
-        if self._reps:
-            self._assign(told)
+            self._conclude_core(number)
+        if self._reps and len(self._reps) == self.n_clusters:
+            self._assign(self._told_in_round > 0)
         elif self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
         held = int(self._counts.max())
         self._rounds += (Round(number, self.delta, held, self.n_samples, self._at_least),)
 
+    def _conclude_core(self, number: int) -> None:
+        if self.n_clusters is not None and self._scorers:
+            self._review_claim()
+        found = forced_partition(self._told_in_round[self._core] > 0, self.n_clusters)
+        self._at_least = max(self._at_least, found.n_groups_at_least)
+        proven = self._claim if self._claim is not None and self._claim.proven(self._told()) else None
+        if proven is not None or found.complete:
+            self._doubted = self._doubts(found.labels if proven is None else proven.labels[self._core])
+            if not self._doubted:
+                if proven is not None:
+                    found = self._accepted(proven, number)
+                self._appoint(found)
+        elif self._core_is_spent():
+            self._widen_core()
+            self._guess = self._claim = None
+
+    def _review_claim(self) -> None:
+        """Guess anew; claim the guess if it is another one than was claimed, and bets on it have won lately."""
+        guess = self._best_guess()
+        if guess is None:
+            return
+        if self._guess is not None:
+            moved = guess != self._guess
+            self._won[moved] = self._won_by[moved] = 0.0
+        self._guess = guess
+        if self._claim is not None and (self._claim_stands() or self.n_samples < _CLAIM_GROWTH * self._claim.n_samples):
+            return
+        foreign = guess[self._core, None] != np.arange(self._n_groups())
+        if (self._won[self._core][foreign] > 0).all():
+            self._n_claims += 1
+            delta = _CLAIMS * self._core_delta(len(self._core) == self.n_arms)
+            self._claim = Claim(guess, self._n_claims, delta, self.n_samples)
+
+    def _doubts(self, groups: NDArray[np.intp]) -> bool:  # (C,)
+        """Whether a group looks like two: then go on until it does not any more, or K is contradicted."""
+        if not self._gains.size:
+            return False
+        labels = np.full(self.n_arms, -1, dtype=np.intp)
+        labels[self._core] = groups
+        samples = np.concatenate([rows for rows, _ in self._blocks])
+        owners = np.concatenate([arms for _, arms in self._blocks])
+        won = self._common_gains().reshape(-1, len(_SCALES)).max(axis=1)  # by each scorer, at its better scale
+        return log_doubt(self._learners, betting.fixed_share(won, 0.5), samples, owners, labels) > _DOUBT
+
+    def _best_guess(self) -> NDArray[np.intp] | None:  # (N,), -1 outside the core
+        """Groups as the expert sees them that has won most, from samples alone; None if it sees fewer than K."""
+        best = self._best_expert()
+        nothing_known = np.full(self.n_arms, -1, dtype=np.intp)
+        scorers = self._learners[best // len(RIDGES)].scorers(self._core, nothing_known, self._n_groups())
+        labels = nothing_known
+        labels[self._core] = scorers[best % len(RIDGES)].labels[self._core]
+        if len(np.unique(labels[self._core])) < self._n_groups():
+            return None
+        return labels if self._guess is None else renamed(labels, self._guess, self._n_groups())
+
+    def _best_expert(self) -> int:
+        """Number of the scorer that has won most."""
+        return int(self._common_gains().argmax()) // len(_SCALES) if self._gains.size else 0
+
+    def _claim_stands(self) -> bool:
+        """Whether the claim is still what samples look like."""
+        return self._claim is not None and self._guess is not None and bool((self._claim.labels == self._guess).all())
+
+    def _accepted(self, claim: Claim, number: int) -> Forced:
+        """All pairs that are apart in a proven claim are told apart, by the evidence for the claim."""
+        core = self._core
+        apart = claim.labels[core, None] != claim.labels[core]
+        new = np.zeros(self._best.shape, dtype=np.bool_)
+        new[core] = apart & (self._told_in_round[core] == 0)
+        self._told_in_round[new] = number
+        self._limits[new] = claim.limit
+        self._best[new] = np.maximum(self._best[new], claim.limit)
+        found = forced_partition(self._told_in_round[core] > 0, self.n_clusters)
+        self._at_least = max(self._at_least, found.n_groups_at_least)
+        return found
+
+    def _told(self) -> NDArray[np.bool_]:  # (N, N)
+        told = np.zeros((self.n_arms, self.n_arms), dtype=np.bool_)
+        told[:, self._core] = self._told_in_round > 0
+        return told | told.T
+
     def _core_is_spent(self) -> bool:
         """Too few groups after this many samples: other arms may belong to those that are missing."""
-        return len(self._core) < self.n_arms and int(self._counts[self._core[0]]) >= 32 * 2**self._stage
+        return len(self._core) < self.n_arms and int(self._counts[self._core].max()) >= 32 * 2**self._stage
 
     def _appoint(self, found: Forced) -> None:
         """Fix the representatives; arms outside the core are compared with them from now on."""
@@ -303,8 +433,7 @@ class AnytimeKABC:
             return Partition.of(labels, certified=True)
         if self.n_clusters is None or not self._scorers:
             return components(~self.evidence().told_apart)
-        best = int(self._common_gains().argmax()) // len(_SCALES) if self._gains.size else 0
-        guess = np.where(self._labels >= 0, self._labels, self._scorers[best].labels)
+        guess = np.where(self._labels >= 0, self._labels, self._scorers[self._best_expert()].labels)
         return Partition.of(np.maximum(guess, 0).tolist())  # arms never sampled: anywhere
 
     def evidence(self) -> Evidence:
@@ -334,41 +463,11 @@ class AnytimeKABC:
                 "new samples x of one arm and y of the other multiply it by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
                 "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
                 "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
-                "told apart when the evidence reaches N(N - 1)/2 / delta, by Ville's inequality",
-                "with many arms, pairs of a random core share half of delta, arms against representatives the rest",
-                "stops when exactly one partition into K groups is left",
+                "a pair is told apart when its evidence reaches N(N - 1)/2 / (delta/4), by Ville's inequality",
+                "the k-th guess of the whole partition is claimed; bets against each other partition start then",
+                "it is proven when each arm against each foreign group has reached k(k + 1) / (3 delta/4)",
+                "and each pair across groups of two arms or more its square root: no other partition is left",
+                "with many arms all this is about a random core, with half of delta; the other arms are compared",
+                "with one arm of each group, with the rest of delta",
             ),
         )
-
-
-def _pair_factors(
-    scores: Array,  # (n, G), times the scale
-    groups: NDArray[np.intp],  # (A,) provisional group of each sampled arm
-    starts: NDArray[np.intp],  # (A + 1,) where the samples of each arm start
-    partners: NDArray[np.intp],  # (P,) sampled arms of the core
-    base: int,
-    cap: float,
-) -> Array:  # (A, P)
-    """Log factors of one expert for all pairs of a sampled arm and a partner, `base` samples of each arm."""
-    n_arms = len(groups)
-    own = np.stack([scores[start : start + base] for start in starts[:-1]])  # (A, b, G)
-    bets = np.clip(own[np.arange(n_arms), :, groups][:, :, None] - own, -cap, cap)  # own group against each
-    alone = betting.log_product(bets, np.zeros_like(bets)).sum(axis=1)  # (A, G): log 2 sigmoid, as l(y) = 0 adds 0
-    out = np.zeros((n_arms, len(partners)))
-    for column, partner in enumerate(partners.tolist()):
-        theirs = groups[partner]
-        many = (starts[partner + 1] - starts[partner]) // base
-        if many == 1:
-            out[:, column] = alone[:, theirs] + alone[partner, groups]
-        else:
-            answers = scores[starts[partner] : starts[partner] + base * many].reshape(base, many, -1)
-            against = np.clip(answers - answers[:, :, theirs, None], -cap, cap)[:, :, groups]  # (b, m, A)
-            x = bets[:, :, theirs]  # (A, b)
-            out[:, column] = betting.log_one_vs_many(x, np.moveaxis(against, 2, 0)).sum(axis=1)
-    often = np.diff(starts) > base  # representatives
-    out[np.ix_(often, often[partners])] = 0.0  # two of them are not matched one to many
-    # a pair has one evidence: the row of a representative is its column, not a bet of another form
-    out[partners[often[partners]]] = out[np.ix_(partners, often[partners])].T
-    out[groups < 0] = 0.0
-    out[:, groups[partners] < 0] = 0.0
-    return out
