@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/python -m kabc.demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

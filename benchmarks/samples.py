@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import resource
@@ -26,12 +27,15 @@ import numpy as np
 
 import kabc
 from kabc.evidence import betting
+from kabc.evidence.blocks import Block, Index
 from kabc.forced import forced_partition
+from kabc.strategies.anytime import CLAIMS
+from kabc.strategies.claims import Claim
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.instances import AXES_10D, AXES_50D, INSTANCES, PLACES, Array, Instance
 
-Rule = Literal["kabc", "anytime", "oracle"]
+Rule = Literal["kabc", "anytime", "oracle-pairs", "oracle-claim"]
 Row = dict[str, Any]
 
 DELTA = 0.05
@@ -81,7 +85,7 @@ class Run:
 
 def run(job: Job) -> Run:
     started = time.perf_counter()
-    counts, labels, status = _oracle(job) if job.rule == "oracle" else _library(job)
+    counts, labels, status = _oracle(job) if job.rule.startswith("oracle") else _library(job)
     truth = np.array(job.instance.labels)
     right = kabc.Partition.of(list(labels)).matches(kabc.Partition.of(truth.tolist()))
     return Run(
@@ -108,34 +112,68 @@ def _library(job: Job) -> tuple[Array, Sequence[int], str]:
 
 
 def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
-    """Anytime KABC with the true log ratios as scores: product factors, blocks and stopping are the same."""
+    """Anytime KABC with the true log ratios as scores and the true partition as its guess; blocks are the same.
+
+    By pairs: product factors, threshold N(N-1)/(2 delta), stops when the partition is forced. By claim: the first claim
+    is the true partition, made before the first sample, with the share of delta that claims have.
+    """
     instance, rng = job.instance, np.random.default_rng(job.seed)
     laws, groups = instance.laws, np.array(instance.labels)
-    n, K = instance.n_arms, instance.n_groups
-    limit = betting.log_threshold(n, job.delta)
-    counts, wealth, told = np.zeros(n), np.zeros((n, n)), np.zeros((n, n), dtype=np.bool_)
-    wanted = np.arange(n)
+    n = instance.n_arms
+    book: _PairBook | _ClaimBook = (
+        _PairBook(groups, job.delta) if job.rule == "oracle-pairs" else _ClaimBook(groups, job.delta)
+    )
+    counts, wanted = np.zeros(n), np.arange(n)
     while counts.sum() < job.cap:
         held = int(counts[wanted].min())
         block = 2 if held == 0 else max(1, held // 10)
-        alone = np.zeros((n, K))  # log 2 sigmoid(score of the own group against another), summed over the block
-        for arm in wanted.tolist():
-            x = laws[groups[arm]].draw(block, rng)
-            u = np.stack([law.log_density(x) for law in laws if law.log_density], axis=1)  # (b, K)
-            bets = np.nan_to_num(u[:, groups[arm], None] - u, nan=0.0)
-            alone[arm] = betting.log_product(bets, np.zeros_like(bets)).sum(axis=0)
+        samples = [laws[groups[arm]].draw(block, rng) for arm in wanted.tolist()]
+        u = np.stack([law.log_density(np.concatenate(samples)) for law in laws if law.log_density], axis=1)
         counts[wanted] += block
-        at = np.ix_(wanted, wanted)
-        wealth[at] += (alone[:, groups] + alone[:, groups].T)[at]
-        told |= wealth >= limit
-        found = forced_partition(told, K)
-        if found.complete:
-            return counts, found.labels.tolist(), "decided"
-        if len(found.representatives) == K:
-            undecided = np.flatnonzero(found.labels < 0)
-            needed = np.flatnonzero(found.may_belong[undecided].any(axis=0))
-            wanted = np.union1d(undecided, np.array(found.representatives)[needed])
+        wanted = book.after(
+            Block(np.nan_to_num(u), groups[wanted], np.arange(len(wanted) + 1) * block, block, math.inf), wanted
+        )
+        if not len(wanted):
+            return counts, groups.tolist(), "decided"
     return counts, [0] * n, "budget"
+
+
+class _PairBook:
+    """Evidence of all pairs; what is sampled next: arms that are not forced, and representatives."""
+
+    def __init__(self, groups: Index, delta: float) -> None:
+        n = len(groups)
+        self._n_groups = int(groups.max()) + 1
+        self._limit = betting.log_threshold(n, delta)
+        self._wealth, self._told = np.zeros((n, n)), np.zeros((n, n), dtype=np.bool_)
+        self._all = np.arange(n)
+
+    def after(self, block: Block, arms: Index) -> Index:
+        pairs = block.pairs(np.arange(len(arms)))
+        np.fill_diagonal(pairs, 0.0)
+        self._wealth[np.ix_(arms, arms)] += (pairs + pairs.T) / 2
+        self._told |= self._wealth >= self._limit
+        found = forced_partition(self._told, self._n_groups)
+        if found.complete:
+            return self._all[:0]
+        if len(found.representatives) < self._n_groups:
+            return self._all
+        undecided = np.flatnonzero(found.labels < 0)
+        needed = np.flatnonzero(found.may_belong[undecided].any(axis=0))
+        return np.union1d(undecided, np.array(found.representatives)[needed])
+
+
+class _ClaimBook:
+    """Evidence for the true partition."""
+
+    def __init__(self, groups: Index, delta: float) -> None:
+        self._claim = Claim(groups, 1, CLAIMS * delta, 0)
+        self._nothing = np.zeros((len(groups), len(groups)), dtype=np.bool_)
+        self._n_groups = int(groups.max()) + 1
+
+    def after(self, block: Block, arms: Index) -> Index:
+        self._claim.bet(arms, block.joins(block.groups, self._n_groups), block.pairs(np.arange(len(arms))))
+        return self._claim.wanted(self._nothing)
 
 
 # ---------------------------------------------------------------- many runs
@@ -235,18 +273,18 @@ def boc_table(runs: Runs, chosen: Sequence[Instance]) -> list[Row]:
 def oracle_table(runs: Runs, chosen: Sequence[Instance], cap: int) -> list[Row]:
     rows = []
     for one in chosen:
-        known = runs.of(one, "oracle")
-        if not known:
+        by_pairs, by_claim = runs.of(one, "oracle-pairs"), runs.of(one, "oracle-claim")
+        if not by_pairs:
             continue
-        oracle, ours = _mean(known, one.n_arms, cap), _mean(runs.of(one, "anytime"), one.n_arms, cap)
+        pairs, claim, ours = (_mean(each, one.n_arms, cap) for each in (by_pairs, by_claim, runs.of(one, "anytime")))
         rows.append(
             {
                 "instance": one.name,
-                "oracle": oracle,
+                "pairs": pairs,
+                "claim": claim,
                 "anytime": ours,
-                "ratio": ours / oracle,
-                "wrong": _wrong(known),
-                "runs": len(known),
+                "ratio_pairs": ours / pairs,
+                "ratio_claim": ours / claim,
             }
         )
     return rows
@@ -326,13 +364,18 @@ def print_boc(rows: list[Row]) -> None:
 
 
 def print_oracle(rows: list[Row]) -> None:
-    print("\nMean samples per arm of an oracle that knows the densities and follows the same rule")
-    print(f"{'instance':<17}{'oracle':>10}{'anytime':>10}{'ratio':>8}  oracle wrong")
+    print(
+        "\nMean samples per arm of oracles that know the densities: by pairs with a union bound, and by a claim of the"
+    )
+    print("true partition made before the first sample")
+    print(f"{'instance':<17}{'pairs':>10}{'claim':>10}{'anytime':>10}{'to pairs':>10}{'to claim':>10}")
     for row in rows:
         print(
-            f"{row['instance']:<17}{row['oracle']:>10,.1f}{row['anytime']:>10,.1f}{row['ratio']:>7.1f}x  "
-            f"{row['wrong']} of {row['runs']}"
+            f"{row['instance']:<17}{row['pairs']:>10,.1f}{row['claim']:>10,.1f}{row['anytime']:>10,.1f}"
+            f"{row['ratio_pairs']:>9.2f}x{row['ratio_claim']:>9.2f}x"
         )
+    means = [float(np.mean([row[key] for row in rows])) for key in ("ratio_pairs", "ratio_claim")]
+    print(f"{'mean':<47}{means[0]:>9.2f}x{means[1]:>9.2f}x")
 
 
 def print_unequal(rows: list[Row]) -> None:
@@ -365,7 +408,8 @@ def _jobs(options: argparse.Namespace, chosen: Sequence[Instance]) -> list[Job]:
         if seed < options.seeds:
             jobs += [Job.of(one, "anytime", seed, options.cap) for one in chosen]
             jobs += [Job.of(one, "anytime", seed, options.cap, 0.1) for one in chosen if one.name in BOC]
-            jobs += [Job.of(one, "oracle", seed, options.cap) for one in known]
+            jobs += [Job.of(one, "oracle-pairs", seed, options.cap) for one in known]
+            jobs += [Job.of(one, "oracle-claim", seed, options.cap) for one in known]
     return jobs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 import kabc
 from kabc import SettingsError
+from kabc.progress import Ticker
+from kabc.rehearsal import Instance, rehearse
 
 
 def test_the_theorem_is_restated_with_its_constants() -> None:
@@ -83,12 +86,88 @@ def test_the_table_shows_every_round_and_both_stops() -> None:
     assert f"{math.ceil(seen.theorem_bound):,}" in text
 
 
+def test_a_plan_is_printed_in_money_and_time_where_these_are_known() -> None:
+    seen = kabc.plan(4, 2, 0.1, gap=0.5, variances=0.3, price=0.01, seconds_per_sample=2.0)
+    assert f"price: {seen.expected_samples / 100:,.6g} (expected)" in str(seen)
+    assert f"time: {seen.expected_samples * 2:,.6g} s (expected)" in str(seen)
+
+
+# ---------------------------------------------------------------- strategies without a schedule
+
+
+def test_the_anytime_strategy_is_planned_from_an_assumed_gap_by_simulated_runs() -> None:
+    seen = kabc.plan(3, 2, 0.2, gap=3.0, strategy="anytime", price=0.5, progress=False)
+    arms = [lambda n, rng, m=mean: rng.normal(m, 1, n) for mean in (0.0, 3.0, 0.0)]
+    taken = [kabc.cluster(arms, 2, 0.2, seed=seed).n_samples for seed in range(5)]
+    assert np.median(taken) / 2 < seen.expected_samples < np.median(taken) * 2
+    assert len(seen.samples) == 5
+    assert min(seen.samples) <= seen.expected_samples <= max(seen.samples)
+    assert seen.sure_samples is None
+    assert seen.n_given_up == 0
+    text = str(seen)
+    assert "3 standard deviations apart: a guess, no bound is proved" in text
+    assert f"{seen.expected_samples:,}" in text
+    assert f"{seen.expected_samples / 2:,.6g} (median)" in text
+
+
+def test_the_anytime_strategy_is_planned_from_a_pilot() -> None:
+    rng = np.random.default_rng(0)
+    pilot = {name: rng.normal(mean, 1, 40) for name, mean in (("a", 0.0), ("b", 0.0), ("c", 3.0))}
+    seen = kabc.plan(n_clusters=2, delta=0.2, pilot=pilot, strategy="anytime", progress=False)
+    again = kabc.plan(n_clusters=2, delta=0.2, pilot=pilot, strategy="anytime", progress=False)
+    assert seen == again  # seeded
+    arms = [lambda n, rng, m=mean: rng.normal(m, 1, n) for mean in (0.0, 0.0, 3.0)]
+    taken = [kabc.cluster(arms, 2, 0.2, seed=seed).n_samples for seed in range(5)]
+    assert np.median(taken) / 2 < seen.expected_samples < np.median(taken) * 2
+    assert "pilot" in str(seen)
+
+
+def test_simulated_runs_that_take_too_long_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kabc.rehearsal._MOST_SAMPLES", 8)
+    seen = kabc.plan(2, 2, gap=0.01, strategy="anytime", progress=False)
+    assert seen.n_given_up == 5
+    assert "5 of 5 runs were given up" in str(seen)
+
+
+def test_simulated_runs_that_go_wrong_are_left_out() -> None:
+    """A strategy that tells apart what is the same, every second time."""
+    instance = Instance.of_normals(9.0, 3, 2)
+
+    class Wrong(kabc.AnytimeKABC):
+        made = 0
+
+        def __init__(self) -> None:
+            super().__init__(3, 2, 0.2)
+            Wrong.made += 1
+            self.wrong = Wrong.made % 2 == 1
+
+        def evidence(self) -> kabc.Evidence:
+            told = np.zeros((3, 3), dtype=np.int64)
+            told[0, 2] = told[2, 0] = self.wrong and self.n_samples > 6
+            return dataclasses.replace(super().evidence(), told_in_round=told)
+
+    samples, _ = rehearse(Wrong, instance, Ticker(False))
+    assert len(samples) == 5
+    assert Wrong.made == 10
+
+
+def test_a_simulated_plan_says_what_it_is_doing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kabc.progress._QUIET_SECONDS", 0.0)
+    lines: list[str] = []
+    kabc.plan(2, 2, gap=5.0, strategy="anytime", progress=lines.append)
+    assert "simulated run 1" in lines[0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"gap": None}, "either gap"),
         ({"pilot": [[0.0, 1.0]] * 4}, "either gap"),
         ({"gap": 0}, "gap.*0"),
+        ({"gap": 0, "strategy": "anytime"}, "gap.*0"),
+        ({"kernel": kabc.Gaussian(1.0), "strategy": "anytime"}, "'anytime' has no kernel"),
+        ({"gap": None, "pilot": [[0.0, 1.0]] * 3, "strategy": "anytime"}, "pilot has 3 arms, n_arms is 4"),
+        ({"price": -1.0}, "price.*-1"),
         ({"gap": 1.5}, r"gap 1\.5.*1\.414"),
         ({"variances": [-1.0]}, "variances"),
         ({"variances": []}, "variances"),

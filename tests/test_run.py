@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import kolmogorov
 
 import kabc
 from kabc import ArmError, KernelBoundsError, SampleError, SettingsError
+from kabc.arms.base import NamedArms
+from kabc.arms.callables import CallableArm
+from kabc.record import Kept, Tracer, drift_notes, kolmogorov_smirnov
+from kabc.result import Round
 
 Draw = Callable[[int, np.random.Generator], NDArray[np.float64]]
 KERNEL = kabc.Gaussian(bandwidth=1.0)
@@ -219,7 +229,7 @@ def test_names_may_be_given_beside_a_sequence() -> None:
 
 
 def test_progress_goes_to_a_function_once_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kabc.run._QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("kabc.progress._QUIET_SECONDS", 0.0)
     lines: list[str] = []
     kabc.cluster(three_groups(), n_clusters=3, seed=0, strategy="kabc", progress=lines.append)
     assert lines
@@ -227,9 +237,180 @@ def test_progress_goes_to_a_function_once_it_takes_long(monkeypatch: pytest.Monk
 
 
 def test_short_runs_print_nothing(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kabc.run._QUIET_SECONDS", 600.0)  # whatever else the machine is doing
+    monkeypatch.setattr("kabc.progress._QUIET_SECONDS", 600.0)  # whatever else the machine is doing
     kabc.cluster([normal(0), normal(9)], n_clusters=2, seed=0)
     assert capfd.readouterr() == ("", "")
+
+
+# ---------------------------------------------------------------- tables
+
+
+def machines(column: str = "speed") -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    means = {"m1": 0.0, "m2": 9.0, "m10": 0.0}
+    return pl.DataFrame(
+        {
+            "machine": np.repeat(list(means), 400).tolist(),
+            column: np.concatenate([rng.normal(mean, 1, 400) for mean in means.values()]),
+        }
+    )
+
+
+def test_a_data_frame_and_a_file_are_tables_of_arms(tmp_path: Path) -> None:
+    machines().write_csv(tmp_path / "machines.csv")
+    for source in (machines(), str(tmp_path / "machines.csv"), tmp_path / "machines.csv"):
+        result = kabc.cluster(source, 2, arm="machine", values="speed", seed=0)
+        assert set(result.groups) == {("m1", "m10"), ("m2",)}
+        assert result.columns == ("speed",)
+        assert any("speed: number" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("strategy", ["anytime", "kabc-tight"])
+def test_words_are_grouped_by_bets_and_by_the_hamming_kernel(strategy: str) -> None:
+    rng = np.random.default_rng(0)
+    words = pl.DataFrame(
+        {
+            "arm": ["a"] * 600 + ["b"] * 600 + ["c"] * 600,
+            "colour": rng.choice(["red", "blue"], 1200).tolist() + rng.choice(["green", "pink"], 600).tolist(),
+        }
+    )
+    result = kabc.cluster(words, 2, arm="arm", seed=0, strategy=strategy)
+    assert result.groups == (("a", "b"), ("c",))
+    assert ("Hamming" in result.kernel) == (strategy == "kabc-tight")
+
+
+# ---------------------------------------------------------------- what a result knows
+
+
+def test_a_result_keeps_the_first_samples_of_each_arm_and_the_time_it_took() -> None:
+    seen: list[float] = []
+
+    def draw(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        values = rng.normal(size=n)
+        seen.extend(values)
+        return values
+
+    result = kabc.cluster({"a": draw, "b": normal(9)}, 2, strategy="kabc", seed=0)
+    assert np.array_equal(result.samples["a"][:, 0], seen[:500])
+    assert result.samples["b"].shape == (min(500, result.samples_per_arm["b"]), 1)
+    assert result.seconds > 0
+
+
+def test_many_arms_keep_fewer_samples() -> None:
+    kept = Kept(1000)
+    for _ in range(30):
+        kept.add(7, np.zeros((10, 100)))
+    assert kept.by_name(range(1000))[7].shape == (20, 100)
+
+
+@pytest.mark.parametrize("strategy", ["anytime", "kabc"])
+def test_the_trace_ends_with_the_evidence(strategy: str) -> None:
+    result = kabc.cluster(three_groups(), 3, seed=0, strategy=strategy)
+    assert result.trace is not None
+    assert result.trace.n_samples.tolist() == [one.n_samples for one in result.rounds]
+    np.testing.assert_allclose(result.trace.strength[-1], result.evidence.strength, atol=1e-4)
+
+
+def test_long_traces_are_thinned_out_evenly() -> None:
+    tracer = Tracer(2)
+    for number in range(1, 2001):
+        if tracer.wants(number):
+            tracer.add(number, kabc.Evidence.none(2))
+    trace = tracer.trace()
+    assert trace is not None
+    assert 128 <= len(trace.n_samples) <= 256
+    assert set(np.diff(trace.n_samples)) == {8}
+    assert trace.n_samples[-1] == 2000
+
+
+def test_there_is_no_trace_of_many_arms() -> None:
+    result = kabc.cluster([normal(0)] * 41, 1, seed=0)
+    assert result.trace is None
+
+
+def test_an_undecided_result_estimates_what_is_missing() -> None:
+    """Two arms nearly told apart need about as many samples as a longer run takes."""
+    arms = {"a": normal(0), "b": normal(1.0), "far": normal(30)}
+    whole = kabc.cluster(arms, 3, seed=2)
+    part = kabc.cluster(arms, 3, seed=2, max_samples=whole.n_samples * 2 // 3)
+    assert whole.needs is None
+    assert part.needs is not None
+    assert set(part.needs) == {"a", "b"}
+    missing = whole.samples_per_arm["a"] - part.samples_per_arm["a"]
+    assert missing / 6 < part.needs["a"] < missing * 6
+    assert f"needs about {part.needs['a']:,} more samples of a, " in str(part)
+    assert "estimate" in str(part)
+
+
+@pytest.mark.parametrize("discards", [False, True])
+def test_thresholds_are_extrapolated_by_the_square_root_of_the_samples(discards: bool) -> None:
+    result = kabc.cluster([normal(0), normal(9)], 2, seed=0, kernel=KERNEL, max_samples=1)
+    half = np.array([[0.0, 0.5], [0.5, 0.0]])
+    seen = kabc.Evidence(np.zeros((2, 2), dtype=np.int64), np.full(2, 100), half, np.ones((2, 2)), np.ones(2))
+    rounds = (Round(1, 0.05, 100, 300 if discards else 200, 1),)
+    result = dataclasses.replace(result, evidence=seen, rounds=rounds, labels=(0, 1))
+    assert result.needs == dict.fromkeys((0, 1), 400 if discards else 300)
+
+
+def test_nothing_is_estimated_before_evidence_has_grown() -> None:
+    assert kabc.cluster(three_groups(), 3, seed=0, max_samples=10).needs is None
+
+
+def test_the_smallest_groups_are_printed_first() -> None:
+    lines = str(kabc.cluster(three_groups(), 3, seed=0)).splitlines()
+    assert [line.strip() for line in lines[1:4]] == [
+        "group 3, 1 arm: d",
+        "group 1, 2 arms: a, c",
+        "group 2, 2 arms: b, e",
+    ]
+    assert lines[4].startswith("samples per arm: ")
+
+
+def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:
+    arms = NamedArms(
+        {"a": CallableArm(normal(0)), "b": CallableArm(normal(9))}, ["failures: none"], ["latency"], price=0.5
+    )
+    result = kabc.cluster(arms, 2, seed=0)
+    assert result.notes == ("failures: none",)
+    assert result.columns == ("latency",)
+    assert result.spent == result.n_samples / 2
+    for text in (str(result), result.certificate()):
+        assert "note: failures: none" in text
+        assert f"spent: {result.spent:g}" in text
+
+
+def test_drift_is_noted_and_steady_arms_are_not() -> None:
+    drawn = 0
+
+    def warming(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        nonlocal drawn
+        drawn += n
+        return rng.normal(drawn / 100, 1, n)
+
+    result = kabc.cluster({"cold": normal(-9), "warming": warming}, 2, seed=0, kernel=KERNEL)
+    assert len(result.notes) == 1
+    assert "drift? arm warming, column 1" in result.notes[0]
+    assert "heuristic" in result.notes[0]
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99), st.booleans())
+def test_drift_is_measured_by_the_kolmogorov_smirnov_test(n: int, m: int, seed: int, ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.normal(size=(n, 2)), rng.normal(0.5, 1, size=(m, 2))
+    if ties:
+        first, second = np.round(first), np.round(second)
+    found = kolmogorov_smirnov(first, second)
+    for column in range(2):
+        values = np.concatenate([first[:, column], second[:, column]])
+        gap = max(abs((first[:, column] <= x).mean() - (second[:, column] <= x).mean()) for x in values)
+        assert found[column] == pytest.approx(kolmogorov(gap * np.sqrt(n * m / (n + m))))
+
+
+def test_a_false_alarm_of_drift_is_rare() -> None:
+    """100 sets of five steady arms; expected number of sets with an alarm at most 1, 7 or more: 1 in 10,000."""
+    rng = np.random.default_rng(1)
+    alarms = sum(bool(drift_notes({arm: rng.normal(size=(60, 2)) for arm in range(5)}, ())) for _ in range(100))
+    assert alarms < 7
 
 
 # ---------------------------------------------------------------- bad input: named, with value and cure
@@ -239,7 +420,10 @@ GOOD: dict[str, Any] = {"arms": {"a": normal(0), "b": normal(9)}, "n_clusters": 
 BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "one arm": ({"arms": [normal(0)]}, ArmError, "at least 2 arms.*1"),
     "no arms": ({"arms": {}}, ArmError, "at least 2 arms.*0"),
-    "a string": ({"arms": "ab"}, ArmError, "mapping.*str"),
+    "a string": ({"arms": "ab"}, SettingsError, "'ab'"),
+    "arm= without a table": ({"arm": "machine"}, SettingsError, "arm='machine' is for a table"),
+    "missing= without a table": ({"missing": "drop"}, SettingsError, "missing='drop' is for a table"),
+    "a table without arm=": ({"arms": pl.DataFrame({"x": [1.0, 2.0]})}, SettingsError, "arm"),
     "a number": ({"arms": 3}, ArmError, "mapping.*int"),
     "repeated name": ({"arms": [normal(0), normal(9)], "names": ["x", "x"]}, ArmError, "'x' is given twice"),
     "unhashable name": ({"arms": [normal(0), normal(9)], "names": [["x"], "y"]}, ArmError, r"\['x'\].*hashable"),

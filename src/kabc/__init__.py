@@ -1,32 +1,38 @@
 """Which of my N sources of data are the same - proven, with as few samples as possible."""
 
-from kabc.embeddings.features import RandomFeatures
-from kabc.errors import (
-    ArmError,
-    KabcError,
-    KernelBoundsError,
-    ProtocolError,
-    SampleError,
-    SettingsError,
-)
-from kabc.kernels import (
-    Function,
-    Gaussian,
-    Hamming,
-    InverseMultiquadric,
-    Kernel,
-    Laplace,
-    Linear,
-    Matern,
-    Product,
-    RationalQuadratic,
-    Sum,
-)
-from kabc.partitions import Partition
-from kabc.planning import Plan, plan
-from kabc.result import Evidence, Result
-from kabc.run import cluster
-from kabc.strategies import KABC, AnytimeKABC, Cluster
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kabc.embeddings.features import RandomFeatures
+    from kabc.errors import (
+        ArmError,
+        KabcError,
+        KernelBoundsError,
+        ProtocolError,
+        SampleError,
+        SettingsError,
+    )
+    from kabc.kernels import (
+        Function,
+        Gaussian,
+        Hamming,
+        InverseMultiquadric,
+        Kernel,
+        Laplace,
+        Linear,
+        Matern,
+        Product,
+        RationalQuadratic,
+        Sum,
+    )
+    from kabc.partitions import Partition
+    from kabc.planning import Plan, plan
+    from kabc.rehearsal import SimulatedPlan
+    from kabc.result import Evidence, Result, Trace
+    from kabc.run import cluster
+    from kabc.saved import Comparison, compare, load_result
+    from kabc.strategies import KABC, AnytimeKABC, Cluster
 
 __version__ = "0.1.0"
 
@@ -35,6 +41,7 @@ __all__ = [
     "AnytimeKABC",
     "ArmError",
     "Cluster",
+    "Comparison",
     "Evidence",
     "Function",
     "Gaussian",
@@ -55,8 +62,74 @@ __all__ = [
     "Result",
     "SampleError",
     "SettingsError",
+    "SimulatedPlan",
     "Sum",
+    "Trace",
     "__version__",
     "cluster",
+    "compare",
+    "load_result",
     "plan",
 ]
+
+# Names are loaded when they are first used: `kabc --help` needs none of them.
+_HOMES = {
+    "kabc.embeddings.features": ("RandomFeatures",),
+    "kabc.errors": (
+        "ArmError",
+        "KabcError",
+        "KernelBoundsError",
+        "ProtocolError",
+        "SampleError",
+        "SettingsError",
+    ),
+    "kabc.kernels": (
+        "Function",
+        "Gaussian",
+        "Hamming",
+        "InverseMultiquadric",
+        "Kernel",
+        "Laplace",
+        "Linear",
+        "Matern",
+        "Product",
+        "RationalQuadratic",
+        "Sum",
+    ),
+    "kabc.partitions": ("Partition",),
+    "kabc.planning": (
+        "Plan",
+        "plan",
+    ),
+    "kabc.rehearsal": ("SimulatedPlan",),
+    "kabc.result": (
+        "Evidence",
+        "Result",
+        "Trace",
+    ),
+    "kabc.run": ("cluster",),
+    "kabc.saved": (
+        "Comparison",
+        "compare",
+        "load_result",
+    ),
+    "kabc.strategies": (
+        "KABC",
+        "AnytimeKABC",
+        "Cluster",
+    ),
+    "kabc.sklearn": ("KernelClusterer",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'kabc' has no attribute {name!r}")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

@@ -1,4 +1,5 @@
-"""What it will cost, before paying: the theorem's bound and the round-by-round schedule of a KABC strategy.
+"""What it will cost, before paying: the theorem's bound and the round-by-round schedule of a KABC strategy; for the
+anytime strategy, which has no schedule, simulated runs (kabc.rehearsal).
 
 | symbol    | here                   | meaning                                                                    |
 |-----------|------------------------|----------------------------------------------------------------------------|
@@ -10,9 +11,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +24,10 @@ from kabc.errors import SettingsError
 from kabc.evidence.thresholds import pair_thresholds, squared_separation
 from kabc.kernels import Gaussian, Kernel
 from kabc.partitions import single_linkage
+from kabc.progress import Progress, Ticker
+from kabc.rehearsal import Cost, Instance, SimulatedPlan, rehearse
 from kabc.samples import as_points
-from kabc.strategies import KABC, make_strategy
+from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 from kabc.strategies.base import positive_number
 
 _MOST_ROUNDS = 400  # a schedule that is not through by then has a budget beyond any purse
@@ -61,6 +65,7 @@ class Plan:
     expected_round: int
     sure_round: int
     estimated: bool
+    cost: Cost = field(default_factory=Cost)
 
     @property
     def expected_samples(self) -> int:
@@ -85,6 +90,7 @@ class Plan:
                 f"{'round':>5} {'delta_k':>10} {'n per arm':>12} {'samples in all':>15} {'threshold':>10}",
                 *(self._row(row) for row in self.rounds),
                 f"theorem's bound on the budget of the published settings: {bound}",
+                *self.cost.lines({"expected": self.expected_samples, "sure": self.sure_samples}),
             ]
         )
 
@@ -93,6 +99,42 @@ class Plan:
         sure = "  <- sure to stop (proof)" if row.number == self.sure_round else ""
         figures = f"{row.number:>5} {row.delta:>10.3g} {row.n:>12,} {row.n_samples:>15,} {row.threshold:>10.4f}"
         return figures + expected + sure
+
+
+@overload
+def plan(  # type: ignore[overload-overlap]
+    n_arms: int | None = ...,
+    n_clusters: int = ...,
+    delta: float = ...,
+    *,
+    gap: float | None = ...,
+    variances: ArrayLike | None = ...,
+    pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | None = ...,
+    kernel: Kernel | None = ...,
+    strategy: Literal["anytime"],
+    strategy_options: Mapping[str, Any] | None = ...,
+    price: float = ...,
+    seconds_per_sample: float = ...,
+    progress: bool | Progress = ...,
+) -> SimulatedPlan: ...
+
+
+@overload
+def plan(
+    n_arms: int | None = ...,
+    n_clusters: int = ...,
+    delta: float = ...,
+    *,
+    gap: float | None = ...,
+    variances: ArrayLike | None = ...,
+    pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | None = ...,
+    kernel: Kernel | None = ...,
+    strategy: str = ...,
+    strategy_options: Mapping[str, Any] | None = ...,
+    price: float = ...,
+    seconds_per_sample: float = ...,
+    progress: bool | Progress = ...,
+) -> Plan: ...
 
 
 def plan(
@@ -106,26 +148,41 @@ def plan(
     kernel: Kernel | None = None,
     strategy: str = "kabc",
     strategy_options: Mapping[str, Any] | None = None,
-) -> Plan:
+    price: float = 0.0,
+    seconds_per_sample: float = 0.0,
+    progress: bool | Progress = True,
+) -> Plan | SimulatedPlan:
     """What `kabc.cluster` will cost on an instance with this gap, or on one like the pilot.
 
     Parameters
     ----------
-    n_arms, n_clusters, delta, strategy, strategy_options : as for `kabc.cluster`; n_arms may be left to the pilot.
-    gap : smallest distance of mean embeddings of different groups.
+    n_arms, n_clusters, delta, strategy, strategy_options : as for `kabc.cluster`; n_arms may be left to the pilot. For
+        "anytime" no bound is proved: the plan is a guess, from a few simulated runs.
+    gap : smallest distance of mean embeddings of different groups; for "anytime", distance of the means of neighbouring
+        groups in standard deviations.
     variances : RKHS variance of the arms (one number, or one for each); the largest counts. Default: the kernel's
         supremum, which no variance exceeds.
-    pilot : instead of both, samples of each arm to estimate them from. The estimate is a guess.
+    pilot : instead of both, samples of each arm to estimate them from, or to draw from. The estimate is a guess.
     kernel : its bounds enter the plan. Default: Gaussian, with the median heuristic where there is a pilot.
+    price, seconds_per_sample : of one sample; the plan is then printed in money and time as well.
+    progress : as for `kabc.cluster`; only simulated runs take long.
     """
     if (gap is None) == (pilot is None):
         raise SettingsError("pass either gap= (and variances=) or pilot=, not both and not neither")
+    cost = Cost(_not_negative("price", price), _not_negative("seconds_per_sample", seconds_per_sample))
     rows = [] if pilot is None else _pilot_rows(pilot, kernel)
+    if n_arms is None and rows:
+        n_arms = len(rows)
+    if not needs_kernel(strategy):
+        if kernel is not None or variances is not None:
+            raise SettingsError(
+                f"strategy {strategy!r} has no kernel, so that kernel= and variances= mean nothing to it"
+            )
+        make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, strategy_options)
+        return replace(_simulated(strategy, make, gap, rows, Ticker(progress)), cost=cost)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
-    planned = _strategy(
-        strategy, len(rows) if n_arms is None and rows else n_arms, n_clusters, delta, kernel, strategy_options
-    )
+    planned = _strategy(strategy, n_arms, n_clusters, delta, kernel, strategy_options)
     if rows:
         gap, variance = _estimate(planned, rows)
     else:
@@ -133,7 +190,7 @@ def plan(
     largest = math.sqrt(2 * (kernel.supremum - kernel.infimum))
     if gap > largest:
         raise SettingsError(f"gap {gap:.4g} is more than any two embeddings of this kernel can differ, {largest:.4g}")
-    return _planned(planned, gap, variance, estimated=bool(rows))
+    return replace(_planned(planned, gap, variance, estimated=bool(rows)), cost=cost)
 
 
 def _pilot_rows(pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike], kernel: Kernel | None) -> list[NDArray[Any]]:
@@ -159,25 +216,62 @@ def _largest_variance(variances: ArrayLike | None, kernel: Kernel) -> float:
     return float(values.max())
 
 
-def _estimate(strategy: KABC, rows: list[NDArray[Any]]) -> tuple[float, float]:
-    """Gap between the closest of K groups (single linkage), with the bias of the squared distances removed."""
-    if len(rows) != strategy.n_arms:
-        raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {strategy.n_arms}")
-    embedding = embed(strategy.kernel, strategy.n_arms).extended(rows)
+def _simulated(
+    name: str, make: Callable[[], Strategy], gap: float | None, rows: list[NDArray[Any]], show: Ticker
+) -> SimulatedPlan:
+    strategy = make()
+    assert strategy.n_clusters is not None
+    if rows:
+        kernel = Gaussian.from_pilot(np.concatenate(rows))
+        guessed = _guessed(kernel, rows, strategy.n_arms, strategy.n_clusters)
+        instance = Instance.of_rows(rows, guessed.labels)
+        source = "which draw from the pilot's samples, pooled by guessed group"
+    else:
+        instance = Instance.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
+        source = f"of normal arms, means of neighbouring groups {gap:g} standard deviations apart"
+    samples, given_up = rehearse(make, instance, show)
+    return SimulatedPlan(name, strategy.n_arms, strategy.n_clusters, strategy.delta, source, samples, given_up)
+
+
+@dataclass(frozen=True)
+class _Guessed:
+    """Groups of the pilot by single linkage, with the bias of the squared distances removed."""
+
+    labels: NDArray[np.intp]  # (N,)
+    squared: NDArray[np.float64]  # (N, N)
+    variances: NDArray[np.float64]  # (N,)
+
+
+def _guessed(kernel: Kernel, rows: list[NDArray[Any]], n_arms: int, n_clusters: int) -> _Guessed:
+    if len(rows) != n_arms:
+        raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {n_arms}")
+    embedding = embed(kernel, n_arms).extended(rows)
     variances = embedding.variances()
     bias = variances / embedding.counts  # E ||mu_hat - mu||^2
     squared = embedding.squared_distances() - bias[:, None] - bias[None, :]
-    labels = np.asarray(single_linkage(np.maximum(squared, 0), strategy.n_clusters).labels)
-    across: NDArray[np.bool_] = labels[:, None] != labels[None, :]
+    labels = np.asarray(single_linkage(np.maximum(squared, 0), n_clusters).labels, dtype=np.intp)
+    return _Guessed(labels, squared, variances)
+
+
+def _estimate(strategy: KABC, rows: list[NDArray[Any]]) -> tuple[float, float]:
+    """Gap between the closest of K groups, and the largest variance."""
+    guessed = _guessed(strategy.kernel, rows, strategy.n_arms, strategy.n_clusters)
+    across: NDArray[np.bool_] = guessed.labels[:, None] != guessed.labels[None, :]
     if not across.any():
         raise SettingsError("with one group there is no gap to plan for; KABC stops in its first round")
-    smallest = float(squared[across].min())
+    smallest = float(guessed.squared[across].min())
     if smallest <= 0:
         raise SettingsError(
-            f"{int(embedding.counts.min())} samples per arm show no gap between {strategy.n_clusters} groups; "
+            f"{min(map(len, rows))} samples per arm show no gap between {strategy.n_clusters} groups; "
             "take a larger pilot, or pass gap= and variances="
         )
-    return math.sqrt(smallest), float(variances.max())
+    return math.sqrt(smallest), float(guessed.variances.max())
+
+
+def _not_negative(name: str, value: float) -> float:
+    if not 0 <= value < math.inf:
+        raise SettingsError(f"{name} must be a finite number of at least 0, got {value!r}")
+    return value
 
 
 def _planned(strategy: KABC, gap: float, variance: float, estimated: bool) -> Plan:

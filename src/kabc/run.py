@@ -1,43 +1,41 @@
-"""The loop: ask, draw, tell. The only place that knows both arms and strategies.
-
-Randomness of a draw depends on (seed, arm, round) alone: the answer is the same whatever the order of the arms.
-Arms are drawn in a new random order in each round, so that a drift in time does not favour one of them.
-"""
+"""The loop: ask, draw, tell. The only place that knows both arms and strategies."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.arms.base import Arm, as_arm
-from kabc.errors import ArmError, KabcError, SettingsError
+from kabc.arms.failures import SpendError
+from kabc.draws import Arms, Sources, Workers
+from kabc.errors import KabcError, SettingsError
+from kabc.inputs import Reading, Table, suitable_kernel
 from kabc.kernels import Gaussian, Kernel
+from kabc.progress import Progress, Ticker, uninterrupted
+from kabc.record import Tracer, drift_notes
 from kabc.result import Result, Round, Status
 from kabc.samples import as_points, expect_columns
 from kabc.strategies import make_strategy, needs_kernel
-from kabc.strategies.base import Request, Strategy, positive_number, whole_number
+from kabc.strategies.base import Strategy, positive_number, whole_number
 from kabc.strategies.cluster import Cluster
 
-Source = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
-Arms = Mapping[Any, Source] | Sequence[Source]
-Progress = Callable[[str], None]
+KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
 
 _PILOT_ROUND = 0
-_QUIET_SECONDS = 2.0
 
 
 def cluster(
-    arms: Arms,
+    arms: Arms | Table,
     n_clusters: int | None = None,
     delta: float = 0.05,
     *,
-    kernel: Kernel | Callable[[NDArray[Any]], Kernel] | None = None,
+    kernel: KernelChoice = None,
     strategy: str | Strategy | None = None,
     strategy_options: Mapping[str, Any] | None = None,
     max_samples: int | None = None,
@@ -45,19 +43,29 @@ def cluster(
     pilot: int = 20,
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
+    arm: str | None = None,
+    values: str | Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    missing: str | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
     progress: bool | Progress = True,
     on_round: Callable[[Round], None] | None = None,
 ) -> Result:
     """Find out which arms have the same distribution, wrong with probability at most delta.
 
+    Ctrl-C ends it with what is certified so far (status "interrupted").
+
     Parameters
     ----------
     arms : mapping name -> arm, or a sequence of arms (then `names` may name them). An arm is a callable
-        ``draw(n, rng)`` returning n samples, (n,) or (n, d), or an array of samples, used up in random order.
+        ``draw(n, rng)`` returning n samples, (n,) or (n, d), or an array of samples, used up in random order. Or a
+        table: a data frame or the path of a file, with `arm` and `values`.
     n_clusters : K. None when it is not known: then `min_separation` or `max_samples` is needed.
     delta : largest probability of a wrong certified answer, in (0, 1].
     kernel : for strategies that test with one: a kernel, or a function from a pilot (n, d) to a kernel. None: Gaussian
-        with the median heuristic on a pilot of `pilot` samples of each arm, which is counted and never tested.
+        with the median heuristic on a pilot of `pilot` samples of each arm, which is counted and never tested; Hamming
+        for a table of texts and categories.
     strategy : "anytime" (by betting: by far the fewest samples, no kernel to choose), "kabc" (as published),
         "kabc-tight" (every improvement that keeps its proof), or a strategy object. Default: "anytime", or "kabc" where
         a kernel or `min_separation` is given.
@@ -65,114 +73,43 @@ def cluster(
     max_samples : stop before more than this many samples are drawn in all.
     min_separation : the paper's s_0, a lower bound of s_*; K is then an output.
     seed : makes everything reproducible; a fresh one is drawn, and recorded in the result, if None.
+    arm, values, types, missing : of a table: the column that names the arms, the columns of a sample (default: all
+        others), their types ("number", "category", "text") and what a missing value means ("raise", "drop", "encode").
+    workers : draw from so many arms at a time, in threads. The answer does not depend on it.
+    executor : draw on this instead. Unless it is a ThreadPoolExecutor arms are sent to it by pickle; those that cannot
+        be sent, or that keep something (pools, commands, connections), are drawn here.
     progress : show a line on standard error when it takes longer than two seconds, or hand the lines to a function.
     on_round : called with what each round saw, right after it.
     """
+    started = time.perf_counter()
     seed = _seed(seed)
-    sources = _Sources.of(arms, names, seed)
-    budget = None if max_samples is None else whole_number("max_samples", max_samples, 1)
-    show = _Ticker(progress)
+    workers = whole_number("workers", workers, 1)
+    if executor is not None and not isinstance(executor, Executor):
+        raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if strategy is None:
         strategy = "anytime" if kernel is None and min_separation is None else "kabc"
-    n_pilot = 0
-    if isinstance(strategy, str):
-        settings = _Settings(strategy, n_clusters, delta, min_separation, budget, dict(strategy_options or {}))
-        settings.check(kernel, len(sources.arms))
-        given: Kernel | None = None
-        if needs_kernel(settings.strategy):
-            given, n_pilot = _kernel(kernel, sources, pilot, budget, show)
-        strategy = settings.build(sources, given, n_pilot)
-    elif strategy.n_arms != len(sources.arms):
-        raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {len(sources.arms)}")
-    status = _loop(strategy, sources, budget, show, on_round)
-    return _result(strategy, sources, status, n_pilot, seed)
+    by_kernel = needs_kernel(strategy) if isinstance(strategy, str) else strategy.kernel is not None
+    opened = Reading(arm, values, types, missing).opened(arms, by_kernel, seed)
+    if kernel is None and by_kernel:
+        kernel = suitable_kernel(opened)
+    sources = Sources(opened, names, seed)
+    run = _Run(sources, Ticker(progress), max_samples, started, on_round)
+    try:
+        sources.workers = Workers.of(executor, workers, len(sources))
+        if not isinstance(strategy, str):
+            return run.drive(strategy)
+        settings = _Settings(strategy, n_clusters, delta, min_separation, run.budget, dict(strategy_options or {}))
+        settings.check(kernel, len(sources))
+        return run.settle_kernel_and_drive(settings, kernel, pilot)
+    finally:
+        sources.close()
+        run.show.done()
 
 
 def _seed(seed: int | None) -> int:
     if seed is None:
         return int(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
     return whole_number("seed", seed, 0)
-
-
-def _rng(seed: int, *key: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-
-
-@dataclass
-class _Sources:
-    """Arms with their names, and how many samples of each were drawn."""
-
-    names: tuple[Hashable, ...]
-    arms: list[Arm]
-    seed: int
-    drawn: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, arms: Arms, names: Sequence[Hashable] | None, seed: int) -> _Sources:
-        named = _named(arms, names)
-        if len(named) < 2:
-            raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
-        # keys (arm,) order the pools, keys (arm, round) draw: they never meet
-        opened = [as_arm(name, source, _rng(seed, i)) for i, (name, source) in enumerate(named)]
-        return cls(tuple(name for name, _ in named), opened, seed, [0] * len(opened))
-
-    def can_give(self, request: Request) -> bool:
-        limits = ((self.arms[arm].remaining, count) for arm, count in request.items())
-        return all(remaining is None or remaining >= count for remaining, count in limits)
-
-    def need(self, request: Request) -> None:
-        """Refuse a pilot that a pool cannot give."""
-        for arm, count in request.items():
-            remaining = self.arms[arm].remaining
-            if remaining is not None and remaining < count:
-                raise ArmError(
-                    f"it has {remaining} sample(s), fewer than the {count} of the pilot; "
-                    "lower pilot=, or pass a kernel with a fixed bandwidth"
-                ).of_arm(self.names[arm])
-
-    def draw(self, request: Request, round_number: int, show: _Ticker) -> dict[int, ArrayLike]:
-        order = _rng(self.seed, len(self.arms), round_number).permutation(list(request))
-        samples: dict[int, ArrayLike] = {}
-        for done, arm in enumerate(order.tolist()):
-            show(f"round {round_number}: drawing, {done} of {len(order)} arms done, {sum(self.drawn):,} samples so far")
-            samples[arm] = self._draw_one(arm, request[arm], round_number)
-        return {arm: samples[arm] for arm in request}
-
-    def _draw_one(self, arm: int, count: int, round_number: int) -> ArrayLike:
-        name = self.names[arm]
-        rows = self.arms[arm].draw(count, _rng(self.seed, arm, round_number))
-        try:
-            got = len(rows)  # type: ignore[arg-type]
-        except TypeError:
-            raise ArmError(
-                f"returned {rows!r} when asked for {count} samples; draw(n, rng) must return an array of n rows"
-            ).of_arm(name) from None
-        if got != count:
-            raise ArmError(
-                f"returned {got} samples when asked for {count}; draw(n, rng) must return exactly n rows"
-            ).of_arm(name)
-        self.drawn[arm] += count
-        return rows
-
-
-def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable, Source]]:
-    if isinstance(arms, Mapping):
-        if names is not None:
-            raise ArmError("names are given twice: by the mapping of arms and by names=; leave names= out")
-        return list(arms.items())
-    if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise ArmError(f"arms must be a mapping name -> arm or a sequence of arms, got {type(arms).__name__}")
-    given: Sequence[Hashable] = range(len(arms)) if names is None else names
-    if len(given) != len(arms):
-        raise ArmError(f"{len(arms)} arms have {len(given)} names; give one name to each")
-    seen: set[Hashable] = set()
-    for name in given:
-        if not isinstance(name, Hashable):
-            raise ArmError(f"arm name {name!r} cannot be a name because it is not hashable; use a string or a tuple")
-        if name in seen:
-            raise ArmError(f"arm name {name!r} is given twice; names must differ")
-        seen.add(name)
-    return list(zip(given, arms, strict=True))
 
 
 @dataclass
@@ -205,11 +142,11 @@ class _Settings:
             positive_number("min_separation", self.min_separation)
         self._make(n_arms, Gaussian(bandwidth=1.0), 2)
 
-    def build(self, sources: _Sources, kernel: Kernel | None, n_pilot: int) -> Strategy:
+    def build(self, sources: Sources, kernel: Kernel | None, n_pilot: int) -> Strategy:
         affordable = [arm.remaining for arm in sources.arms if arm.remaining is not None]
         if self.budget is not None:
-            affordable.append((self.budget - n_pilot) // len(sources.arms))
-        return self._make(len(sources.arms), kernel, min(affordable, default=2))
+            affordable.append((self.budget - n_pilot) // len(sources))
+        return self._make(len(sources), kernel, min(affordable, default=2))
 
     def _make(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         if self.n_clusters is not None or (kernel is None and self.min_separation is None):
@@ -226,33 +163,153 @@ class _Settings:
         return Cluster(n_arms, affordable, self.delta, kernel)
 
 
-def _kernel(
-    kernel: Kernel | Callable[[NDArray[Any]], Kernel] | None,
-    sources: _Sources,
-    pilot: int,
-    budget: int | None,
-    show: _Ticker,
-) -> tuple[Kernel, int]:
-    """The kernel, and the number of samples spent on choosing it."""
-    if isinstance(kernel, Kernel):
-        return kernel, 0
-    if kernel is not None and not callable(kernel):
-        raise SettingsError(f"kernel must be a kabc kernel, a function pilot -> kernel, or None, got {kernel!r}")
-    request = dict.fromkeys(range(len(sources.arms)), whole_number("pilot", pilot, 2))
-    total = sum(request.values())
-    if budget is not None and total > budget:
-        raise SettingsError(
-            f"a pilot of {pilot} samples of each arm is {total} samples, over max_samples={budget}; "
-            "lower pilot=, or pass a kernel with a fixed bandwidth"
+@dataclass
+class _Run:
+    """One run: where it draws, what it may spend, whom it tells, what it remembers."""
+
+    sources: Sources
+    show: Ticker
+    max_samples: int | None
+    started: float
+    on_round: Callable[[Round], None] | None
+    notes: list[str] = field(default_factory=list)
+    n_pilot: int = 0
+
+    def __post_init__(self) -> None:
+        self.budget = None if self.max_samples is None else whole_number("max_samples", self.max_samples, 1)
+        self.tracer = Tracer(len(self.sources))
+
+    def settle_kernel_and_drive(self, settings: _Settings, kernel: KernelChoice, pilot: int) -> Result:
+        """Draw a pilot where the kernel is chosen on one, then run."""
+        if not needs_kernel(settings.strategy):
+            return self.drive(settings.build(self.sources, None, 0))
+        try:
+            chosen = self._kernel(kernel, pilot)
+        except (KeyboardInterrupt, SpendError) as stop:
+            self.notes.append("stopped during the pilot: no kernel was chosen, nothing was tested")
+            status: Status = "interrupted" if isinstance(stop, KeyboardInterrupt) else "budget"
+            stand_in = settings.build(self.sources, Gaussian(bandwidth=1.0), 0)
+            return replace(self._result(stand_in, status, 0), kernel="")
+        return self.drive(settings.build(self.sources, chosen, self.n_pilot))
+
+    def _kernel(self, kernel: KernelChoice, pilot: int) -> Kernel:
+        if isinstance(kernel, Kernel):
+            return kernel
+        if kernel is not None and not callable(kernel):
+            raise SettingsError(f"kernel must be a kabc kernel, a function pilot -> kernel, or None, got {kernel!r}")
+        request = dict.fromkeys(range(len(self.sources)), whole_number("pilot", pilot, 2))
+        total = sum(request.values())
+        if self.budget is not None and total > self.budget:
+            raise SettingsError(
+                f"a pilot of {pilot} samples of each arm is {total} samples, over max_samples={self.budget}; "
+                "lower pilot=, or pass a kernel with a fixed bandwidth"
+            )
+        self.sources.need(request)
+        pooled = _pooled(self.sources.draw(request, _PILOT_ROUND, self.show), self.sources.names)
+        self.n_pilot = total
+        chosen = Gaussian.from_pilot(pooled) if kernel is None else kernel(pooled)
+        if not isinstance(chosen, Kernel):
+            raise SettingsError(
+                f"kernel= was a function that returned {chosen!r} for the pilot; it must return a kabc kernel"
+            )
+        return chosen
+
+    def drive(self, strategy: Strategy) -> Result:
+        """Ask, draw, tell until something ends it."""
+        if strategy.n_arms != len(self.sources):
+            raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {len(self.sources)}")
+        with _one_thread_for_small_matrices(strategy):
+            return self._driven(strategy)
+
+    def _driven(self, strategy: Strategy) -> Result:
+        before = strategy.n_samples
+        telling = False
+        status: Status | None = None
+        number = _PILOT_ROUND
+        try:
+            while not strategy.stopped:
+                request = strategy.ask()
+                status = self._forbids(request)
+                if status is not None:
+                    break
+                number += 1
+                samples = self.sources.draw(request, number, self.show)
+                self.show(f"round {number}: comparing {strategy.n_arms} arms, {self._so_far()}")
+                with uninterrupted(self.show):
+                    telling = True
+                    _tell(strategy, samples, self.sources.names)
+                    telling = False
+                self._told(strategy, number)
+        except KeyboardInterrupt:
+            if telling:  # the strategy is neither before nor after the round: nothing it says would be certain
+                raise
+            status = "interrupted"
+        except SpendError:
+            status = "budget"
+        ended = strategy.status or status  # an answer that is found stands, however the run ended
+        assert ended is not None
+        if ended == "decided" and not strategy.recommend().certified:
+            ended = "stopped"
+        return self._result(strategy, ended, before)
+
+    def _forbids(self, request: Mapping[int, int]) -> Status | None:
+        if self.budget is not None and self.sources.n_samples + sum(request.values()) > self.budget:
+            return "budget"
+        return None if self.sources.can_give(request) else "exhausted"
+
+    def _told(self, strategy: Strategy, number: int) -> None:
+        self.show(f"round {number}: {strategy.rounds[-1].n_groups} group(s) after {self._so_far()}")
+        if self.tracer.wants(number):
+            self.tracer.add(strategy.n_samples, strategy.evidence())
+        if self.on_round is not None:
+            self.on_round(strategy.rounds[-1])
+
+    def _so_far(self) -> str:
+        return f"{self.sources.n_samples:,} samples"
+
+    def _result(self, strategy: Strategy, status: Status, before: int) -> Result:
+        sources = self.sources
+        samples = sources.kept.by_name(sources.names)
+        return Result(
+            names=sources.names,
+            labels=strategy.recommend().labels,
+            status=status,
+            evidence=strategy.evidence(),
+            samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
+            rounds=strategy.rounds,
+            guarantee=strategy.guarantee(),
+            delta=strategy.delta,
+            n_clusters=strategy.n_clusters,
+            n_groups_at_least=strategy.n_groups_at_least,
+            kernel="" if strategy.kernel is None else repr(strategy.kernel),
+            seed=sources.seed,
+            n_pilot=self.n_pilot,
+            n_unused=sources.n_samples - self.n_pilot - (strategy.n_samples - before),
+            notes=(*sources.notes, *self.notes, *drift_notes(samples, sources.columns)),
+            price=sources.price,
+            seconds=time.perf_counter() - self.started,
+            columns=sources.columns,
+            samples=samples,
+            trace=self.tracer.trace(),
         )
-    sources.need(request)
-    pooled = _pooled(sources.draw(request, _PILOT_ROUND, show), sources.names)
-    chosen = Gaussian.from_pilot(pooled) if kernel is None else kernel(pooled)
-    if not isinstance(chosen, Kernel):
-        raise SettingsError(
-            f"kernel= was a function that returned {chosen!r} for the pilot; it must return a kabc kernel"
-        )
-    return chosen, total
+
+
+def _one_thread_for_small_matrices(strategy: Strategy) -> AbstractContextManager[object]:
+    """Bets decompose small matrices in each round: more threads only wait for each other, ten times as long if busy."""
+    if strategy.kernel is not None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="blas")
+
+
+def _tell(strategy: Strategy, samples: dict[int, ArrayLike], names: tuple[Hashable, ...]) -> None:
+    try:
+        strategy.tell(samples)
+    except KabcError as error:
+        if isinstance(error.arm, int):  # strategies number arms, people name them
+            error.arm = names[error.arm]
+        raise
 
 
 def _pooled(samples: dict[int, ArrayLike], names: tuple[Hashable, ...]) -> NDArray[np.float64]:
@@ -265,82 +322,3 @@ def _pooled(samples: dict[int, ArrayLike], names: tuple[Hashable, ...]) -> NDArr
         except KabcError as error:
             raise error.of_arm(names[arm]) from None
     return np.concatenate(points)
-
-
-def _loop(
-    strategy: Strategy,
-    sources: _Sources,
-    budget: int | None,
-    show: _Ticker,
-    on_round: Callable[[Round], None] | None,
-) -> Status:
-    number = _PILOT_ROUND
-    while not strategy.stopped:
-        request = strategy.ask()
-        if budget is not None and sum(sources.drawn) + sum(request.values()) > budget:
-            return "budget"
-        if not sources.can_give(request):
-            return "exhausted"
-        number += 1
-        samples = sources.draw(request, number, show)
-        show(f"round {number}: comparing {strategy.n_arms} arms, {sum(sources.drawn):,} samples so far")
-        _tell(strategy, samples, sources)
-        show(f"round {number}: {strategy.rounds[-1].n_groups} group(s) after {sum(sources.drawn):,} samples")
-        if on_round is not None:
-            on_round(strategy.rounds[-1])
-    show.done()
-    status = strategy.status
-    assert status is not None
-    return status
-
-
-def _tell(strategy: Strategy, samples: dict[int, ArrayLike], sources: _Sources) -> None:
-    try:
-        strategy.tell(samples)
-    except KabcError as error:
-        if isinstance(error.arm, int):  # strategies number arms, people name them
-            error.arm = sources.names[error.arm]
-        raise
-
-
-def _result(strategy: Strategy, sources: _Sources, status: Status, n_pilot: int, seed: int) -> Result:
-    return Result(
-        names=sources.names,
-        labels=strategy.recommend().labels,
-        status=status,
-        evidence=strategy.evidence(),
-        samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
-        rounds=strategy.rounds,
-        guarantee=strategy.guarantee(),
-        delta=strategy.delta,
-        n_clusters=strategy.n_clusters,
-        n_groups_at_least=strategy.n_groups_at_least,
-        kernel="" if strategy.kernel is None else repr(strategy.kernel),
-        seed=seed,
-        n_pilot=n_pilot,
-    )
-
-
-class _Ticker:
-    """Shows progress lines, at most two a second, once a run has taken longer than two seconds."""
-
-    def __init__(self, progress: bool | Progress) -> None:
-        self._show = progress if callable(progress) else (_to_stderr if progress else None)
-        self._next = time.monotonic() + _QUIET_SECONDS
-        self._shown = False
-
-    def __call__(self, line: str) -> None:
-        if self._show is None or time.monotonic() < self._next:
-            return
-        self._show(line)
-        self._shown = True
-        self._next = time.monotonic() + 0.5
-
-    def done(self) -> None:
-        if self._shown and self._show is _to_stderr and sys.stderr.isatty():
-            sys.stderr.write("\r\033[K")
-
-
-def _to_stderr(line: str) -> None:
-    sys.stderr.write(f"\r\033[K{line}" if sys.stderr.isatty() else f"{line}\n")
-    sys.stderr.flush()

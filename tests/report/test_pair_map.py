@@ -14,26 +14,11 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-import kabc
-from kabc.report.pair_map import draw_pair_map, pair_map
-from kabc.result import STATUS_WORDS, Evidence, Guarantee, Result, Status
+from kabc.report.pair_map import draw_pair_map, group_map, pair_map
+from kabc.result import STATUS_WORDS, Evidence
+from tests.report.examples import result_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
-
-
-def result_of(labels: list[int], status: Status = "decided", seed: int = 0, unknown: float = 0.0) -> Result:
-    """A result whose distances straddle their thresholds and differ from pair to pair."""
-    numbered = kabc.Partition.of(labels).labels
-    n, rng = len(labels), np.random.default_rng(seed)
-    distances = np.triu(rng.uniform(0.1, 1.0, (n, n)), 1)
-    distances += distances.T
-    told_apart = distances > 0.5
-    gone = np.triu(rng.random((n, n)) < unknown, 1)
-    distances[gone | gone.T] = np.nan
-    evidence = Evidence(told_apart.astype(np.int64), np.full(n, 9), distances, np.full((n, n), 0.5), np.ones(n))
-    names = tuple(f"arm {arm}" for arm in range(n))
-    why = Guarantee("KABC", "claim", (), ())
-    return Result(names, numbered, status, evidence, dict.fromkeys(names, 1_234), (), why, 0.05, 2, 2, "kernel", 0)
 
 
 def texts(figure: Figure) -> list[str]:
@@ -49,7 +34,7 @@ def test_arms_are_ordered_by_group_and_every_pair_keeps_its_figures(labels: list
     assert tuple(groups) == result.groups
     for row, i in enumerate(pairs.order):
         for column, j in enumerate(pairs.order):
-            expected = result.evidence.strength[i, j]
+            expected = result.evidence.strength[i, j] if i != j else np.nan
             np.testing.assert_equal(pairs.ratio[row, column], expected)
             assert pairs.told_apart[row, column] == result.evidence.told_apart[i, j]
 
@@ -63,6 +48,35 @@ def test_before_the_first_round_every_ratio_is_unknown() -> None:
 def test_the_title_says_how_it_ended_and_what_it_cost() -> None:
     title = pair_map(result_of([0, 1, 0, 2], "budget")).title
     assert title == f"{STATUS_WORDS['budget']}\n4 arms in 3 groups, 4,936 samples, delta = 0.05"
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=12), st.integers(0, 100))
+def test_a_group_map_holds_the_strongest_evidence_between_and_within_groups(labels: list[int], seed: int) -> None:
+    result = result_of(labels, seed=seed, unknown=0.3)
+    arms, groups = pair_map(result), group_map(result)
+    assert groups.order == tuple(range(len(result.groups)))
+    assert groups.n_arms == len(labels)
+    spans = list(pairwise(arms.boundaries))
+    for row, (top, bottom) in enumerate(spans):
+        for column, (left, right) in enumerate(spans):
+            seen = [x for x in arms.ratio[top:bottom, left:right].flat if not np.isnan(x)]
+            np.testing.assert_equal(groups.ratio[row, column], max(seen, default=np.nan))
+            assert groups.told_apart[row, column] == arms.told_apart[top:bottom, left:right].any()
+
+
+def test_a_group_map_has_room_for_the_largest_groups() -> None:
+    groups = group_map(result_of([0, 1, 1, 2, 2, 2, 3]), most=2)
+    assert groups.order == (1, 2)
+    assert groups.names == ("group 2 (2 arms)", "group 3 (3 arms)")
+
+
+def test_no_evidence_at_all_is_drawn_as_little_evidence_and_not_as_none_known() -> None:
+    result = result_of([0, 1])
+    nothing = dataclasses.replace(result.evidence, distances=np.zeros((2, 2)))
+    axes = Figure().subplots()
+    draw_pair_map(pair_map(dataclasses.replace(result, evidence=nothing)), axes)
+    shown = np.ma.filled(np.ma.asarray(axes.images[0].get_array()).astype(float), np.nan)
+    np.testing.assert_array_equal(shown, [[np.nan, -4], [-4, np.nan]])
 
 
 @pytest.mark.parametrize("n_arms", [2, 20, 60])
@@ -107,7 +121,7 @@ def test_guessed_groups_are_called_a_guess_and_pairs_without_distance_are_explai
     draw_pair_map(pair_map(result_of([0, 1, 0, 1, 2, 2], "budget", unknown=0.5)), figure.subplots())
     written = " ".join(texts(figure))
     assert "group (guess)" in written
-    assert "grey: distance not computed" in written
+    assert "grey: not compared" in written
     assert "dot: told apart" in written
 
 

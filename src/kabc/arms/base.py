@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.arms.asynchronous import AsyncArm
 from kabc.arms.callables import CallableArm
 from kabc.arms.pools import PoolArm
 from kabc.errors import ArmError
@@ -28,22 +30,31 @@ class Arm(Protocol):
 class NamedArms(dict[str, Arm]):
     """Arms by name, with what was decided about their values: types, missing values, failures, price.
 
-    `notes` are sentences that the result repeats; `columns` name the columns of a sample; `price` is per sample.
+    `notes` are sentences that the result repeats; `columns` name the columns of a sample; `price` is per sample;
+    `types` say what the columns of a table are: number, category or text.
     """
 
     def __init__(
-        self, arms: Mapping[str, Arm], notes: Sequence[str] = (), columns: Sequence[str] = (), price: float = 0.0
+        self,
+        arms: Mapping[str, Arm],
+        notes: Sequence[str] = (),
+        columns: Sequence[str] = (),
+        price: float = 0.0,
+        types: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(arms)
         self.notes = tuple(notes)
         self.columns = tuple(columns)
         self.price = price
+        self.types = dict(types or {})
 
 
 def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:
-    """An arm from a callable draw(n, rng) or a finite pool of samples; `rng` puts a pool in random order."""
+    """An arm from a callable draw(n, rng), a coroutine function or a pool; `rng` puts a pool in random order."""
     if isinstance(source, Arm):
         return source
+    if inspect.iscoroutinefunction(source):
+        return AsyncArm(source)
     if callable(source):
         return CallableArm(source)
     if isinstance(source, str | bytes | dict) or source is None:

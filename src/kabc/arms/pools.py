@@ -33,6 +33,8 @@ class PoolArm:
         return len(self._rows) - self._used
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        if n > self.remaining:
+            raise ArmError(f"it has {self.remaining} sample(s) left, {n} were asked for; give it more rows")
         chosen = self._order[self._used : self._used + n]
         self._used += n
         return self._rows[chosen]

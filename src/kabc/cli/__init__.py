@@ -1,1 +1,12 @@
-"""The command line."""
+"""The command line: `kabc --help`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; nothing is loaded before the command is known."""
+    from kabc.cli.app import dispatch
+
+    return dispatch(arguments)

@@ -1,1 +1,27 @@
 """What people look at: data apart from drawing."""
+
+from kabc.report.apart_graph import ApartGraph, apart_graph
+from kabc.report.arm_map import ArmMap, arm_map
+from kabc.report.counts import SampleCounts, sample_counts
+from kabc.report.html import report_html, write_report
+from kabc.report.pair_map import PairMap, group_map, pair_map
+from kabc.report.trace import EvidenceTrace, evidence_trace
+from kabc.report.values import GroupValues, group_values
+
+__all__ = [
+    "ApartGraph",
+    "ArmMap",
+    "EvidenceTrace",
+    "GroupValues",
+    "PairMap",
+    "SampleCounts",
+    "apart_graph",
+    "arm_map",
+    "evidence_trace",
+    "group_map",
+    "group_values",
+    "pair_map",
+    "report_html",
+    "sample_counts",
+    "write_report",
+]

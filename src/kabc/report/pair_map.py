@@ -1,10 +1,10 @@
-"""Every pair of arms at one glance: its distance in units of its threshold, arms ordered by group."""
+"""Every pair of arms at one glance: its evidence in units of its threshold, arms ordered by group."""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.report.nodes import MOST_NODES, group_nodes, names_of, shorten
 from kabc.result import STATUS_WORDS, Result
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _MOST_NAMES = 80  # with more arms names would be too small to read: groups are numbered, arms are not named
+MOST_LETTERS = 30  # of a name in a picture
 _STEEPEST = 4.0  # colours end at 1/16 and 16 times the threshold
 _TICKS = ("1/16", "1/8", "1/4", "1/2", "1", "1.5", "2", "4", "8", "16")
 _GREY = "#d0d0d0"
@@ -31,11 +33,12 @@ class PairMap:
 
     Attributes
     ----------
-    order : arm numbers in the order of rows and columns, group after group.
-    names : names of the arms, in this order.
+    order : arm numbers in the order of rows and columns, group after group; numbers of groups in a group map.
+    names : names of the rows and columns, in this order.
     boundaries : group g takes the rows boundaries[g] up to, not including, boundaries[g + 1].
-    ratio : distance / threshold in the latest round; NaN where the distance was not computed.
-    told_apart : pairs told apart in the latest round or an earlier one; certified.
+    ratio : evidence / threshold in the latest round; NaN where there is none, and for an arm with itself.
+    told_apart : pairs told apart in the latest round or an earlier one; certified. In a group map: some pair of a cell.
+    n_arms : number of arms, also where rows are groups.
     status : how the run ended, in words.
     certified : whether the groups are certified, not a guess.
     n_samples, delta : what it cost, and the error probability.
@@ -46,6 +49,7 @@ class PairMap:
     boundaries: tuple[int, ...]
     ratio: NDArray[np.float64]  # (N, N)
     told_apart: NDArray[np.bool_]  # (N, N)
+    n_arms: int
     status: str
     certified: bool
     n_samples: int
@@ -54,8 +58,8 @@ class PairMap:
     @property
     def title(self) -> str:
         """The answer in words."""
-        groups, arms = len(self.boundaries) - 1, len(self.order)
-        counted = f"{arms} arms in {groups} group{'s' if groups > 1 else ''}"
+        groups = len(self.boundaries) - 1
+        counted = f"{self.n_arms} arms in {groups} group{'s' if groups > 1 else ''}"
         return f"{self.status}\n{counted}, {self.n_samples:,} samples, delta = {self.delta:g}"
 
 
@@ -63,18 +67,37 @@ def pair_map(result: Result) -> PairMap:
     """The evidence of a result with its arms ordered by group, in arm order within a group."""
     labels = np.asarray(result.labels)
     order = np.argsort(labels, kind="stable")
-    square = np.ix_(order, order)
+    square, texts = np.ix_(order, order), names_of(result)
     ratio = result.evidence.strength[square]
+    np.fill_diagonal(ratio, np.nan)  # an arm is not compared with itself
     return PairMap(
         order=tuple(order.tolist()),
-        names=tuple(str(result.names[arm]) for arm in order),
+        names=tuple(texts[arm] for arm in order),
         boundaries=(0, *np.cumsum(np.bincount(labels)).tolist()),
         ratio=ratio,
         told_apart=result.evidence.told_apart[square],
+        n_arms=len(result.names),
         status=STATUS_WORDS[result.status],
         certified=result.certified,
         n_samples=result.n_samples,
         delta=result.delta,
+    )
+
+
+def group_map(result: Result, most: int = MOST_NODES) -> PairMap:
+    """The pair map with a row for each of the largest `most` groups: the strongest evidence among pairs of a cell."""
+    nodes = group_nodes(result, most)
+    strength = np.where(np.eye(len(result.names), dtype=bool), np.nan, result.evidence.strength)
+    strength, told_apart = np.where(np.isnan(strength), -np.inf, strength), result.evidence.told_apart
+    cells = [[np.ix_(rows, columns) for columns in nodes.members] for rows in nodes.members]
+    ratio = np.array([[strength[cell].max() for cell in row] for row in cells])
+    return replace(
+        pair_map(result),
+        order=nodes.groups,
+        names=nodes.names,
+        boundaries=tuple(range(len(cells) + 1)),
+        ratio=np.where(np.isinf(ratio), np.nan, ratio),
+        told_apart=np.array([[told_apart[cell].any() for cell in row] for row in cells]),
     )
 
 
@@ -103,13 +126,11 @@ def _draw(pairs: PairMap, axes: Axes) -> None:
 
 
 def _heat(pairs: PairMap, axes: Axes) -> None:
-    """log2(distance / threshold): red above the threshold, blue below, grey where there is nothing to compare."""
+    """log2(evidence / threshold): red above the threshold, blue below, grey where there is nothing to compare."""
     import matplotlib
     from matplotlib.colors import TwoSlopeNorm
 
-    with np.errstate(divide="ignore"):
-        height = np.log2(pairs.ratio)
-    np.fill_diagonal(height, np.nan)  # an arm is not compared with itself
+    height = np.log2(np.maximum(pairs.ratio, 2.0**-_STEEPEST))  # no evidence at all is little evidence, not none known
     seen = height[~np.isnan(height)]
     low = float(np.clip(seen.min(initial=0.0), -_STEEPEST, -1.0))
     high = float(np.clip(seen.max(initial=0.0), math.log2(1.5), _STEEPEST))
@@ -125,7 +146,7 @@ def _colour_bar(axes: Axes, image: AxesImage, low: float, high: float) -> None:
     shown = [height for height in ticks if low <= height <= high]
     bar.set_ticks(shown, labels=[ticks[height] for height in shown], fontsize=8)
     bar.minorticks_off()
-    bar.set_label("distance / threshold (told apart above 1)", fontsize=9)
+    bar.set_label("evidence / threshold (told apart above 1)", fontsize=9)
 
 
 def _font_size(axes: Axes, share: float) -> float:
@@ -141,8 +162,9 @@ def _name_arms(pairs: PairMap, axes: Axes) -> None:
         axes.set_yticks([])
         return
     places, size = range(len(pairs.names)), _font_size(axes, 1 / len(pairs.names))
-    axes.set_xticks(places, pairs.names, rotation=90, fontsize=size)
-    axes.set_yticks(places, pairs.names, fontsize=size)
+    names = shorten(pairs.names, MOST_LETTERS)
+    axes.set_xticks(places, names, rotation=90, fontsize=size)
+    axes.set_yticks(places, names, fontsize=size)
     for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
         label.set_parse_math(False)  # a name may hold dollar signs
 
@@ -163,13 +185,13 @@ def _outline_groups(pairs: PairMap, axes: Axes) -> None:
 
 
 def _mark_exceptions(pairs: PairMap, axes: Axes) -> list[str]:
-    """Dots where the latest distance does not show that a pair was told apart; the notes that are then needed."""
+    """Dots where the latest evidence does not show that a pair was told apart; the notes that are then needed."""
     earlier = pairs.told_apart & ~(pairs.ratio > 1)
     rows, columns = np.nonzero(earlier)
     notes = []
     if len(rows):
         axes.plot(columns, rows, "k.", markersize=3)
         notes.append("dot: told apart in an earlier round, or by way of other pairs")
-    if np.isnan(pairs.ratio).any():
-        notes.append("grey: distance not computed")
+    if np.isnan(pairs.ratio[~np.eye(len(pairs.names), dtype=bool)]).any():
+        notes.append("grey: not compared")
     return notes

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kabc.errors import SettingsError
 from kabc.kernels import Kernel
 from kabc.strategies.anytime import AnytimeKABC
 from kabc.strategies.base import Strategy
+from kabc.strategies.batch import BATCH
+from kabc.strategies.bernstein import BernsteinKABC
+from kabc.strategies.boc import BOC
 from kabc.strategies.cluster import Cluster
 from kabc.strategies.kabc import KABC
+from kabc.strategies.manole_ramdas import ManoleRamdasKABC
+from kabc.strategies.permutation import PermutationKABC
+from kabc.strategies.witness import WitnessKABC
 
-__all__ = ["KABC", "STRATEGIES", "AnytimeKABC", "Cluster", "Strategy", "make_strategy", "needs_kernel"]
+__all__ = ["BOC", "KABC", "STRATEGIES", "AnytimeKABC", "Cluster", "Strategy", "make_strategy", "needs_kernel"]
 
-# name -> maker (n_arms, n_clusters, delta, **options); those in _WITH_KERNEL take a kernel as well
-STRATEGIES: dict[str, Callable[..., Strategy]] = {"anytime": AnytimeKABC, "kabc": KABC, "kabc-tight": KABC.tight}
-_WITH_KERNEL = {"kabc", "kabc-tight"}
+# name -> maker (n_arms, n_clusters, delta, **options); those in _BY_KERNEL take a kernel as well
+_BY_KERNEL: dict[str, Callable[..., Strategy]] = {
+    "kabc": KABC,
+    "kabc-tight": KABC.tight,
+    "kabc-witness": WitnessKABC,
+    "kabc-manole-ramdas": ManoleRamdasKABC,
+    "kabc-manole-ramdas-tight": partial(ManoleRamdasKABC, tight=True),
+    "kabc-bernstein": BernsteinKABC,
+    "kabc-permutation": PermutationKABC,
+    **BATCH,
+}
+STRATEGIES: dict[str, Callable[..., Strategy]] = {
+    "anytime": AnytimeKABC,
+    **_BY_KERNEL,
+    "boc": BOC,
+    "boc-heuristic": partial(BOC, threshold="heuristic"),
+    "boc-uniform": partial(BOC, sampling="uniform"),
+    "boc-uniform-heuristic": partial(BOC, sampling="uniform", threshold="heuristic"),
+    "boc-linear": partial(BOC, exploration="linear"),
+}
 
 
 def needs_kernel(name: str) -> bool:
     """Whether the strategy of that name tests with a kernel; an unknown name is refused."""
     if name not in STRATEGIES:
         raise SettingsError(f"strategy must be one of {', '.join(map(repr, STRATEGIES))}, got {name!r}")
-    return name in _WITH_KERNEL
+    return name in _BY_KERNEL
 
 
 def make_strategy(

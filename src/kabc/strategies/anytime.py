@@ -40,7 +40,7 @@ _SHARE = 0.05  # of the experts' weights that is dealt out evenly in each round
 _FIRST = 2  # samples of each arm before the first bet
 _GROWTH = 0.1  # a round draws a tenth of what an arm has, at least one
 _CORE_ARMS, _CORE_PER_GROUP = 24, 5  # many arms: start with this many, or with this many times K
-_CLAIMS = 0.75  # of delta goes to claims, the rest to pairs
+CLAIMS = 0.75  # of delta goes to claims, the rest to pairs
 _CLAIM_GROWTH = 1.25  # samples at a claim over those at the one before
 _DOUBT = math.log(20)  # evidence that K is too small, beyond which a proven claim is not accepted yet
 
@@ -167,7 +167,7 @@ class AnytimeKABC:
         extra = len(self._core) - before
         pairs = math.comb(len(self._core), 2)
         share = self._core_delta(whole) if whole and before == 0 else self._core_delta(False) / 2**self._stage
-        share *= 1 - _CLAIMS if self.n_clusters is not None else 1
+        share *= 1 - CLAIMS if self.n_clusters is not None else 1
         wide = ((0, 0), (0, extra))
         self._wealth, self._best = np.pad(self._wealth, wide), np.pad(self._best, wide)
         self._limits = np.pad(self._limits, wide, constant_values=math.log(pairs / share))
@@ -337,7 +337,7 @@ class AnytimeKABC:
         foreign = guess[self._core, None] != np.arange(self._n_groups())
         if (self._won[self._core][foreign] > 0).all():
             self._n_claims += 1
-            delta = _CLAIMS * self._core_delta(len(self._core) == self.n_arms)
+            delta = CLAIMS * self._core_delta(len(self._core) == self.n_arms)
             self._claim = Claim(guess, self._n_claims, delta, self.n_samples)
 
     def _doubts(self, groups: NDArray[np.intp]) -> bool:  # (C,)

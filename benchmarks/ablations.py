@@ -1,0 +1,172 @@
+"""What each ingredient of Anytime KABC saves: the same runs with one of them taken away.
+
+    python benchmarks/ablations.py [--seeds 5] [--only NAME,..] [--workers 2] [--json]
+
+Mean samples per arm over the seeds; the last column is the geometric mean of the ratio to the whole strategy. Undecided
+runs are counted at the cap.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kabc
+from kabc.evidence.blocks import Index
+from kabc.partitions import components
+from kabc.scores.discriminant import Moments, Scorer
+from kabc.scores.maps import Fourier, Ranks, Scaled
+from kabc.strategies import anytime
+from kabc.strategies.anytime import AnytimeKABC
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.instances import AXES_10D, INSTANCES, Instance
+
+DELTA, MOST_PER_ARM = 0.05, 3_000
+CHOSEN = ("digits", "shapes", "rings", "cauchy", "counts", "unequal-gaps", "one-alone", "boc-moderate", "many")
+CROWD = AXES_10D.with_sizes(*[100] * 4)
+
+
+class NoClaims(AnytimeKABC):
+    """Pairs alone, with all of delta; arms that are forced are not asked again."""
+
+    def __init__(self, *settings: Any, **options: Any) -> None:
+        anytime.CLAIMS = 0.0
+        super().__init__(*settings, **options)
+
+    def _review_claim(self) -> None:
+        pass
+
+
+class NoForcedPartition(NoClaims):
+    """Pairs alone, and it stops when all pairs of different groups are told apart: components, as published."""
+
+    def _appoint(self, found: Any) -> None:
+        told = self._told()[np.ix_(self._core, self._core)]
+        if components(~told).n_groups == self.n_clusters:
+            super()._appoint(found)
+
+
+class NoPooling(AnytimeKABC):
+    """Every arm has a mean of its own: arms of a group do not teach each other."""
+
+    def _score(self, learner: Moments) -> list[Scorer]:
+        nothing: Index = np.full(self.n_arms, -1, dtype=np.intp)
+        return learner.scorers(self._core, nothing, len(self._core))
+
+
+class NoSelection(AnytimeKABC):
+    """All arms of the core are asked in every round until it is settled."""
+
+    def _request(self) -> dict[int, int]:
+        if self._reps:
+            return super()._request()
+        arms = np.sort(self._core)
+        return dict.fromkeys(arms.tolist(), self._block(arms))
+
+
+class NoOneVsMany(AnytimeKABC):
+    """With many arms: one sample of a representative for each sample of another arm."""
+
+    def _partners(self) -> int:
+        return 1
+
+
+class NoRepresentatives(AnytimeKABC):
+    """With many arms: all of them are compared with each other."""
+
+    def _widen_core(self) -> None:
+        anytime._CORE_ARMS = self.n_arms
+        super()._widen_core()
+
+
+VARIANTS: dict[str, Callable[..., AnytimeKABC]] = {
+    "whole": AnytimeKABC,
+    "without claims": NoClaims,
+    "... and without forced partition": NoForcedPartition,
+    "without pooling": NoPooling,
+    "without selection": NoSelection,
+    "without one-vs-many": NoOneVsMany,
+    "without representatives": NoRepresentatives,
+    "one expert: shapes": lambda *a, **o: AnytimeKABC(*a, maps=(Fourier(Scaled(), 1.0),), **o),
+    "one expert: columns": lambda *a, **o: AnytimeKABC(*a, maps=(Scaled(),), **o),
+    "one expert: ranks": lambda *a, **o: AnytimeKABC(*a, maps=(Ranks(),), **o),
+}
+
+
+def instance(name: str) -> Instance:
+    return CROWD if name == "many" else INSTANCES[name]
+
+
+def run(variant: str, name: str, seed: int) -> tuple[float, bool, bool]:
+    """Samples per arm, whether it is undecided or wrong. In a process of its own, as variants set constants."""
+    one = instance(name)
+    strategy = VARIANTS[variant](one.n_arms, one.n_groups, DELTA)
+    cap = MOST_PER_ARM * one.n_arms
+    found = kabc.cluster(one.arms, strategy=strategy, max_samples=cap, seed=seed, progress=False)
+    right = kabc.Partition.of(list(found.labels)).matches(kabc.Partition.of(list(one.labels)))
+    undecided = found.status == "budget"
+    return (MOST_PER_ARM if undecided else found.n_samples / one.n_arms), undecided, not undecided and not right
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", default="", help=f"instances, with commas; default: {', '.join(CHOSEN)}")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    names = list(filter(None, options.only.split(","))) or list(CHOSEN)
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    started = time.perf_counter()
+    found: dict[tuple[str, str], list[tuple[float, bool, bool]]] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.workers, context, max_tasks_per_child=1) as pool:
+        jobs = {
+            (variant, name): [pool.submit(run, variant, name, seed) for seed in range(options.seeds)]
+            for name in names
+            for variant in VARIANTS
+        }
+        for (variant, name), futures in jobs.items():
+            found[variant, name] = [future.result() for future in futures]
+            mean = np.mean([samples for samples, _, _ in found[variant, name]])
+            print(
+                f"[{time.perf_counter() - started:5.0f} s] {name}, {variant}: {mean:.1f}", file=sys.stderr, flush=True
+            )
+    rows = [_row(variant, names, found) for variant in VARIANTS]
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return
+    print(f"Mean samples per arm, delta = {DELTA:g}, {options.seeds} seeds; '+' marks runs over {MOST_PER_ARM:,}")
+    print(f"{'':<34}" + "".join(f"{name:>14}" for name in names) + f"{'times':>8}  wrong")
+    for row in rows:
+        cells = "".join(f"{row['samples'][name]:>13,.1f}{'+' if row['undecided'][name] else ' '}" for name in names)
+        print(f"{row['variant']:<34}{cells}{row['times']:>8.2f}  {row['wrong']}")
+
+
+def _row(
+    variant: str, names: list[str], found: dict[tuple[str, str], list[tuple[float, bool, bool]]]
+) -> dict[str, Any]:
+    means = {name: float(np.mean([samples for samples, _, _ in found[variant, name]])) for name in names}
+    whole = {name: float(np.mean([samples for samples, _, _ in found["whole", name]])) for name in names}
+    return {
+        "variant": variant,
+        "samples": means,
+        "undecided": {name: sum(late for _, late, _ in found[variant, name]) for name in names},
+        "times": float(np.exp(np.mean([np.log(means[name] / whole[name]) for name in names]))),
+        "wrong": sum(wrong for name in names for _, _, wrong in found[variant, name]),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Twelve names for three small language models, on this machine: python examples/endpoints/server.py --port 8770.
+
+A model is a Markov chain over words: the prompt gives the first word, each word the probabilities of the next. So what
+every name serves is known exactly, and an answer about them can be checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+VOCABULARY = (
+    "ash bark cloud dew ember fern gale hail iris jade kelp lake moss night oak pine quartz rain stone tide "
+    "umber vale wind yew"
+)
+WORDS = VOCABULARY.split()
+LENGTH = 30  # words of an answer
+FAILURES = 0.02  # of the calls, of every name
+KEY = "a-key-for-the-example"
+
+FULL, ROUNDED, HOT = "full weights", "weights rounded to eighths", "full weights, hotter"
+SERVED = {
+    "aurora": FULL,
+    "borealis": FULL,
+    "cirrus": ROUNDED,
+    "delta": FULL,
+    "eclipse": FULL,
+    "fjord": FULL,
+    "glacier": HOT,
+    "halo": FULL,
+    "isobar": ROUNDED,
+    "jetstream": FULL,
+    "kelvin": FULL,
+    "lumen": ROUNDED,
+}
+
+
+def weights(temperature: float = 1.0) -> NDArray[np.float64]:  # (words, words)
+    """Probabilities of the next word, one row for each word."""
+    logits = 2.0 * np.random.default_rng(11).normal(size=(len(WORDS), len(WORDS)))
+    table = np.exp(logits / temperature)
+    return np.asarray(table / table.sum(axis=1, keepdims=True))
+
+
+def rounded(table: NDArray[np.float64]) -> NDArray[np.float64]:  # (words, words)
+    """Each probability to a multiple of 1/8, as few bits would have it."""
+    coarse = np.round(8.0 * table)
+    return np.asarray(coarse / coarse.sum(axis=1, keepdims=True))
+
+
+MODELS = {FULL: weights(), ROUNDED: rounded(weights()), HOT: weights(temperature=2.0)}
+
+
+class Name:
+    """One of the twelve: its model, and random numbers of its own."""
+
+    def __init__(self, place: int, model: str, seed: int) -> None:
+        self._steps = np.cumsum(MODELS[model], axis=1)
+        self._key = (seed, place)
+        self._asked: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def answer(self, prompt: str) -> str | None:
+        """Words that follow the last word of the prompt; None for a call that fails."""
+        with self._lock:
+            self._asked[prompt] += 1
+            count = self._asked[prompt]
+        word = WORDS.index(prompt.split()[-1])
+        # by prompt and count, so that calls that overtake each other do not change what is answered
+        chances = np.random.default_rng((*self._key, crc32(prompt.encode()), count)).random(LENGTH + 1)
+        if chances[0] < FAILURES:
+            return None
+        said = []
+        for chance in chances[1:]:
+            word = min(int(np.searchsorted(self._steps[word], chance)), len(WORDS) - 1)
+            said.append(WORDS[word])
+        return " ".join(said)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """POST /NAME with {"prompt": "..."} gives {"choices": [{"text": "..."}]}."""
+
+    protocol_version = "HTTP/1.1"  # connections stay open
+    disable_nagle_algorithm = True
+    names: dict[str, Name]
+
+    def do_POST(self) -> None:
+        """One call."""
+        sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        name = self.names.get(self.path.strip("/"))
+        if self.headers["Authorization"] != f"Bearer {KEY}":
+            self._reply(401, {"error": "wrong key"})
+        elif name is None:
+            self._reply(404, {"error": "no such name"})
+        elif (text := name.answer(sent["prompt"])) is None:
+            self._reply(503, {"error": "overloaded"})
+        else:
+            self._reply(200, {"choices": [{"text": text}]})
+
+    def _reply(self, status: int, value: dict[str, Any]) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Nothing: thousands of calls would fill the screen."""
+
+
+def serving(port: int, seed: int) -> ThreadingHTTPServer:
+    """The server, bound to its port; port 0: any that is free."""
+    names = {name: Name(place, model, seed) for place, (name, model) in enumerate(SERVED.items())}
+    return ThreadingHTTPServer(("127.0.0.1", port), type("Named", (Handler,), {"names": names}))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8770)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    server = serving(given.port, given.seed)
+    print(f"serving {', '.join(SERVED)} at http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()

@@ -1,0 +1,203 @@
+"""Arms that are rows of a query: any database that SQLAlchemy speaks to, and DuckDB.
+
+The query runs once, read only, and its rows are streamed to a temporary table on disk; from there on they are a table
+like any other (kabc.arms.tables). So the database is left alone while arms are drawn, and its rows cannot change.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from numbers import Number
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kabc.arms.base import NamedArms
+from kabc.arms.rows import Rows, Workspace, check_names, first_line, library, literal, quoted
+from kabc.arms.tables import arms_of
+from kabc.arms.values import Kind, Missing, TextForm
+from kabc.errors import ArmError, SettingsError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL, Connection, Engine
+
+_CHUNK = 10_000  # rows on their way
+_DUCKDB_FILES = (".duckdb", ".ddb")
+_QUERY = "the query"
+
+
+def sql_arms(
+    query: str,
+    database: str,
+    *,
+    arm: str | None = None,
+    values: str | Sequence[str] | None = None,
+    types: Mapping[str, Kind] | None = None,
+    missing: Missing = "raise",
+    text: TextForm = "features",
+    seed: int = 0,
+) -> NamedArms:
+    """Arms from the rows of a query, sorted by name; see `kabc.arms.tables.table_arms` for the other settings.
+
+    `database` is an SQLAlchemy URL ("sqlite:///runs.db", "postgresql://user@host/name", ...) or a DuckDB file
+    ("runs.duckdb", "duckdb:///runs.duckdb"). Rows without ORDER BY come in any order, and the order of the draws
+    depends on it: add one where the same seed must give the same samples.
+    """
+    file = _duckdb_file(database)
+    rows = _from_server(query, database) if file is None else _from_duckdb(query, file)
+    return arms_of(rows, arm, values, types, missing, text, seed)
+
+
+def _duckdb_file(database: str) -> str | None:
+    if database.startswith("duckdb:"):
+        return database.removeprefix("duckdb:").removeprefix("///")
+    return database if "://" not in database and Path(database).suffix in _DUCKDB_FILES else None
+
+
+def _from_duckdb(query: str, file: str) -> Rows:
+    duckdb = library("duckdb")
+    _existing(file)
+    workspace = Workspace()
+    ((here,),) = workspace.rows("SELECT current_database()")
+    try:
+        workspace.rows(f"ATTACH {literal(file)} AS their_database (READ_ONLY)")
+    except duckdb.Error as error:
+        raise ArmError(f"cannot open database {file!r}: {first_line(error)}; check that it is a DuckDB file") from error
+    try:
+        statements = workspace.connection.extract_statements(query)
+        if len(statements) != 1:
+            raise _wrong_query(f"it is {len(statements)} statements, not one")
+        workspace.rows("USE their_database")
+        check_names((row[0] for row in workspace.rows(f"DESCRIBE {statements[0].query}")), _QUERY)
+        workspace.rows(f"CREATE TABLE {quoted(here)}.main.source AS {statements[0].query}")
+        workspace.rows(f"USE {quoted(here)}.main")
+        workspace.rows("DETACH their_database")
+    except duckdb.Error as error:
+        raise _wrong_query(first_line(error)) from error
+    return Rows.of_table(workspace, "source", _QUERY)
+
+
+def _existing(file: str) -> None:
+    if not Path(file).is_file():
+        raise SettingsError(f"there is no database {file!r} (looked from {Path.cwd()}); check the path")
+
+
+def _wrong_query(why: str) -> SettingsError:
+    return SettingsError(f"the database refuses the query: {why}; correct the SQL")
+
+
+def _from_server(query: str, database: str) -> Rows:
+    engine = _engine(database)
+    try:
+        with _connected(engine) as connection:
+            return _copied(connection, query)
+    finally:
+        engine.dispose()
+
+
+def _engine(database: str) -> Engine:
+    sqlalchemy = library("sqlalchemy")
+    try:
+        url: URL = sqlalchemy.make_url(database)
+        if url.drivername in ("postgres", "postgresql"):
+            url = url.set(drivername="postgresql+psycopg")
+        if url.get_backend_name() == "sqlite":
+            _existing(url.database or "")  # SQLite would create it
+        engine: Engine = sqlalchemy.create_engine(url)
+    except sqlalchemy.exc.ArgumentError:  # its message may hold the password
+        raise SettingsError(
+            "database= is no database URL; write it like sqlite:///runs.db or postgresql://user:password@host/name"
+        ) from None
+    except sqlalchemy.exc.NoSuchModuleError:
+        raise SettingsError(
+            f"database={url.render_as_string()!r}: nothing is installed that speaks to {url.drivername!r}; "
+            "install its driver for SQLAlchemy"
+        ) from None
+    except ModuleNotFoundError as error:
+        extra = "'kabc[postgres]'" if url.get_backend_name() == "postgresql" else str(error.name)
+        raise SettingsError(f"database {url.render_as_string()!r} needs {error.name}; pip install {extra}") from None
+    return engine
+
+
+@contextmanager
+def _connected(engine: Engine) -> Iterator[Connection]:
+    """A connection that streams and cannot write."""
+    from sqlalchemy import exc
+
+    # no_parameters: a % or a colon in the query means what it says
+    streaming = engine.execution_options(stream_results=True, max_row_buffer=_CHUNK, no_parameters=True)
+    backend = engine.url.get_backend_name()
+    try:
+        connection = streaming.connect()
+    except exc.DBAPIError as error:
+        place = engine.url.render_as_string(hide_password=True)
+        raise ArmError(
+            f"cannot reach database {place}: {_their_words(error, engine.url)}; "
+            "check that it runs, its address and its name"
+        ) from None
+    with connection:
+        if backend == "postgresql":
+            connection = connection.execution_options(postgresql_readonly=True)
+        if backend == "sqlite":
+            connection.exec_driver_sql("PRAGMA query_only = ON")
+        try:
+            yield connection
+        except exc.DBAPIError as error:
+            raise _wrong_query(_their_words(error, engine.url)) from None
+        finally:
+            connection.rollback()  # nothing of it stays
+
+
+def _their_words(error: Any, url: URL) -> str:
+    """The first line of the database's own message, without the password."""
+    words = first_line(error.orig)
+    return words.replace(str(url.password), "***") if url.password else words
+
+
+def _copied(connection: Connection, query: str) -> Rows:
+    """The rows of the query in a table of the workspace.
+
+    They travel as strings, which every driver's values become without loss, and columns get their type at the end,
+    when all values were seen: the first chunk of a column may be all missing.
+    """
+    with connection.exec_driver_sql(query) as result:
+        if not result.returns_rows:
+            raise _wrong_query("it returns no rows")
+        names = list(result.keys())
+        check_names(names, _QUERY)
+        workspace = Workspace()
+        workspace.rows(f"CREATE TABLE source ({', '.join(f'{quoted(name)} VARCHAR' for name in names)})")
+        seen: list[set[type]] = [set() for _ in names]
+        for chunk in result.partitions(_CHUNK):
+            columns = list(zip(*chunk, strict=True))
+            for types, column in zip(seen, columns, strict=True):
+                types.update(map(type, column))
+            _insert(workspace, columns)
+    for name, types in zip(names, seen, strict=True):
+        workspace.rows(f"ALTER TABLE source ALTER {quoted(name)} SET DATA TYPE {_duckdb_type(types)}")
+    return Rows.of_table(workspace, "source", _QUERY)
+
+
+def _insert(workspace: Workspace, columns: list[tuple[object, ...]]) -> None:
+    workspace.connection.register("chunk", {str(place): _strings(column) for place, column in enumerate(columns)})
+    casts = ", ".join(f'CAST("{place}" AS VARCHAR)' for place in range(len(columns)))
+    workspace.rows(f"INSERT INTO source SELECT {casts} FROM chunk")
+    workspace.connection.unregister("chunk")
+
+
+def _strings(column: Iterable[object]) -> np.ndarray[Any, np.dtype[np.object_]]:
+    return np.array([None if value is None else str(value) for value in column], dtype=object)
+
+
+def _duckdb_type(seen: set[type]) -> str:
+    types = seen - {type(None)}
+    if types and types <= {bool}:
+        return "BOOLEAN"
+    if types and bool not in types and all(issubclass(one, Number) for one in types):  # a Decimal is no Real
+        return "DOUBLE"
+    if types and all(issubclass(one, datetime.date) for one in types):
+        return "TIMESTAMP"
+    return "VARCHAR"

@@ -1,0 +1,143 @@
+"""Arms that are timings written by a benchmark runner: hyperfine, pytest-benchmark or Google Benchmark.
+
+The files are told apart by their keys. Times become seconds; each run, or repetition, is one sample.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kabc.arms.base import NamedArms
+from kabc.arms.pools import PoolArm
+from kabc.errors import ArmError, KabcError, SettingsError
+
+Timings = dict[str, list[float]]
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_FEWEST = 2  # timings of an arm
+_MORE_RUNS = {
+    "hyperfine": "run hyperfine with --runs 30 or more",
+    "pytest-benchmark": "run pytest with --benchmark-json, and --benchmark-min-rounds=30 or more",
+    "Google Benchmark": "run it with --benchmark_repetitions=30 or more, without --benchmark_report_aggregates_only",
+}
+
+
+def timing_arms(path: str | os.PathLike[str], seed: int = 0) -> NamedArms:
+    """Arms from a JSON file of timings, in seconds, in the order of the file; `seed` orders the samples of each."""
+    name = os.fspath(path)
+    data = _loaded(name)
+    runner = _runner(data)
+    if runner is None:
+        raise SettingsError(
+            f"{name!r} is none of the timings that kabc reads: hyperfine --export-json, pytest --benchmark-json, or "
+            "Google Benchmark --benchmark_out with format json; for a table of your own pass arm="
+        )
+    try:
+        timings = _READERS[runner](data)
+    except KabcError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SettingsError(
+            f"{name!r} looks like timings of {runner} but is not whole ({error!r}); {_MORE_RUNS[runner]}"
+        ) from error
+    _enough(timings, name, runner)
+    arms = {
+        arm: PoolArm(arm, times, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))))
+        for number, (arm, times) in enumerate(timings.items())
+    }
+    return NamedArms(arms, [f"timings of {runner}, in seconds"], ["seconds"], types={"seconds": "number"})
+
+
+def is_timings(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds timings that `timing_arms` knows."""
+    try:
+        return _runner(_loaded(os.fspath(path))) is not None
+    except (SettingsError, OSError):
+        return False
+
+
+def _loaded(name: str) -> Any:
+    if not Path(name).is_file():
+        raise SettingsError(f"there is no file {name!r} (looked from {Path.cwd()}); check the path")
+    try:
+        return json.loads(Path(name).read_text(encoding="utf-8"))
+    except ValueError as error:  # not JSON, or not even text
+        raise SettingsError(f"{name!r} is not JSON: {error}; pass the JSON file of the benchmark runner") from error
+
+
+def _runner(data: Any) -> str | None:
+    if not isinstance(data, dict):
+        return None
+    if _all_have(data.get("results"), "command"):
+        return "hyperfine"
+    if _all_have(data.get("benchmarks"), "fullname", "stats"):
+        return "pytest-benchmark"
+    if "context" in data and _all_have(data.get("benchmarks"), "name"):
+        return "Google Benchmark"
+    return None
+
+
+def _all_have(entries: Any, *keys: str) -> bool:
+    return isinstance(entries, list) and all(isinstance(entry, dict) and set(keys) <= set(entry) for entry in entries)
+
+
+def _hyperfine(data: Any) -> Timings:
+    entries = data["results"]
+    commands = [entry["command"] for entry in entries]
+    return _by_name(
+        (command if commands.count(command) == 1 else f"{command} {_parameters(entry)}".strip(), entry["times"])
+        for command, entry in zip(commands, entries, strict=True)
+    )
+
+
+def _parameters(entry: dict[str, Any]) -> str:
+    """Where a command was named by hand, only its parameters tell its runs apart."""
+    return " ".join(f"{name}={value}" for name, value in entry.get("parameters", {}).items())
+
+
+def _pytest_benchmark(data: Any) -> Timings:
+    return _by_name((entry["fullname"], entry["stats"]["data"]) for entry in data["benchmarks"])
+
+
+def _by_name(entries: Iterator[tuple[str, list[float]]]) -> Timings:
+    timings: Timings = {}
+    for name, times in entries:
+        if name in timings:
+            raise ArmError("it is in the file twice; give each benchmark a name of its own").of_arm(name)
+        timings[name] = [float(time) for time in times]
+    return timings
+
+
+def _google(data: Any) -> Timings:
+    timings: Timings = {}
+    for entry in data["benchmarks"]:
+        if entry.get("run_type", "iteration") != "iteration":
+            continue  # means and medians of the repetitions
+        if entry.get("error_occurred"):
+            raise ArmError(
+                f"the benchmark failed: {entry.get('error_message', 'no message')}; correct it, or filter it out"
+            ).of_arm(entry["name"])
+        seconds = float(entry["real_time"]) * _SECONDS[entry.get("time_unit", "ns")]
+        timings.setdefault(entry.get("run_name", entry["name"]), []).append(seconds)
+    return timings
+
+
+_READERS = {"hyperfine": _hyperfine, "pytest-benchmark": _pytest_benchmark, "Google Benchmark": _google}
+
+
+def _enough(timings: Timings, name: str, runner: str) -> None:
+    if len(timings) < 2:
+        raise ArmError(f"{name!r} has timings of {len(timings)} arm(s); there must be at least 2 to compare")
+    for arm, times in timings.items():
+        if len(times) < _FEWEST:
+            raise ArmError(
+                f"it has {len(times)} timing(s), at least {_FEWEST} are needed; {_MORE_RUNS[runner]}"
+            ).of_arm(arm)
+        if not np.isfinite(times).all():
+            raise ArmError(f"it has a timing that is not a finite number; {_MORE_RUNS[runner]}").of_arm(arm)

@@ -1,0 +1,253 @@
+"""The commands and their options. Bodies import what they need: help and mistakes must answer at once."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kabc.cli import exits
+from kabc.errors import KabcError, SettingsError
+
+app = typer.Typer(
+    name="kabc",
+    help="Which of my N sources of data (arms) are the same - proven, with as few samples as possible.",
+    epilog="Exit codes: 0 decided, 3 undecided, 4 more groups than asked for, 2 bad input, 1 fault; "
+    "of compare: 0 same groups, 5 changed, 3 changed but only by a guess.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: loading rich would take longer than the rest
+)
+
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer has moved it from one module to another
+_INTERRUPTED = 130
+
+# --- sources
+Data = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, TSV, Parquet, JSON lines, Arrow (globs too), or JSON timings of hyperfine, pytest-benchmark or "
+        "Google Benchmark.",
+    ),
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", help="TOML file with everything; options given here win over it.")
+]
+Arm = Annotated[str | None, typer.Option(help="Column that names the arm of a row.")]
+Values = Annotated[str | None, typer.Option(help="Columns to compare, with commas. Default: all others.")]
+Wide = Annotated[bool | None, typer.Option("--wide", help="The table has one column for each arm.")]
+Types = Annotated[str | None, typer.Option(help="column=number|category|text, with commas. Default: inferred, shown.")]
+Missing = Annotated[str | None, typer.Option(help="Missing values: raise (default), drop, or encode as a value.")]
+Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples; with --database and --arm.")]
+Database = Annotated[str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file.")]
+Command = Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A shell command as an arm; repeat.")]
+Measure = Annotated[str | None, typer.Option(help="Of a command: output (what it prints; default), wall, cpu, rss.")]
+OnFailure = Annotated[str | None, typer.Option(help="Failed draws: raise (default), retry, or encode as a value.")]
+
+# --- settings
+Clusters = Annotated[int | None, typer.Option(help="Number of groups, K. Without it: a lower bound on it.")]
+Delta = Annotated[float | None, typer.Option(help="Largest probability of a wrong answer. Default: 0.05.")]
+StrategyName = Annotated[str | None, typer.Option("--strategy", help="See kabc strategies. Default: anytime.")]
+Options = Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the strategy; repeat.")]
+MaxSamples = Annotated[int | None, typer.Option(help="Draw no more than this in all. Default: no limit.")]
+MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters: the paper's s_0 (strategy kabc).")]
+Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
+Seed = Annotated[int | None, typer.Option(help="Same seed, same answer.")]
+Workers = Annotated[int | None, typer.Option(help="Arms drawn from at the same time. Default: 1.")]
+
+# --- output
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
+Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report.")]
+
+
+@app.callback()
+def _kabc() -> None:
+    """Only gives the commands a common parent."""
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    data: Data = None,
+    arm: Arm = None,
+    values: Values = None,
+    wide: Wide = None,
+    types: Types = None,
+    missing: Missing = None,
+    sql: Sql = None,
+    database: Database = None,
+    command: Command = None,
+    measure: Measure = None,
+    on_failure: OnFailure = None,
+    config: ConfigFile = None,
+    clusters: Clusters = None,
+    delta: Delta = None,
+    strategy: StrategyName = None,
+    option: Options = None,
+    max_samples: MaxSamples = None,
+    min_separation: MinSeparation = None,
+    pilot: Pilot = None,
+    seed: Seed = None,
+    workers: Workers = None,
+    save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
+    report: Report = None,
+    certificate: Certificate = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Draw samples until the groups are known, and print them.
+
+    Example: kabc run data.parquet --arm machine --values vibration,temp --clusters 3
+    """
+    from kabc.cli.config import configured
+    from kabc.cli.run import run_it
+
+    settings = configured(config, _given(ctx.params))
+    return run_it(settings, as_json=as_json, quiet=quiet, certificate=certificate)
+
+
+@app.command()
+def plan(
+    ctx: typer.Context,
+    data: Data = None,
+    arm: Arm = None,
+    values: Values = None,
+    wide: Wide = None,
+    types: Types = None,
+    missing: Missing = None,
+    sql: Sql = None,
+    database: Database = None,
+    command: Command = None,
+    measure: Measure = None,
+    on_failure: OnFailure = None,
+    config: ConfigFile = None,
+    clusters: Clusters = None,
+    delta: Delta = None,
+    seed: Seed = None,
+    pilot: Pilot = None,
+    gap: Annotated[
+        float | None, typer.Option(help="Instead of a pilot: distance of the groups' means in standard deviations.")
+    ] = None,
+    arms: Annotated[int | None, typer.Option(help="Number of arms; with --gap.")] = None,
+    price: Annotated[float | None, typer.Option(min=0, help="Of one sample: adds a column with the bill.")] = None,
+    seconds_per_sample: Annotated[float | None, typer.Option(min=0, help="Adds a column with the time.")] = None,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """What a run will cost, from a pilot or a gap that you assume: anytime and published side by side.
+
+    Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
+    """
+    from kabc.cli.config import configured
+    from kabc.cli.plan import Assumed, Cost, plan_it
+
+    settings = configured(config, _given(ctx.params), source_needed=gap is None)
+    return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)
+
+
+@app.command()
+def demo(
+    seed: Annotated[int | None, typer.Option(min=0, help="Another one gives other samples.")] = None,
+    out: Annotated[Path, typer.Option(help="Picture file, or its folder.")] = Path("demo.png"),
+    as_json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Two stories from real measurements, and a picture."""
+    if not (out if out.is_dir() else out.resolve().parent).is_dir():
+        raise SettingsError(f"--out: there is no folder {out.resolve().parent}; create it or choose another")
+    from kabc.demo import main
+
+    main(["--out", str(out)] + ([] if seed is None else ["--seed", str(seed)]) + (["--json"] if as_json else []))
+    return exits.DECIDED
+
+
+@app.command()
+def strategies(as_json: Json = False, debug: Debug = False) -> int:
+    """All strategies: paper, assumptions, and whether the error probability is proven."""
+    from kabc.cli.show import print_strategies
+
+    return print_strategies(as_json=as_json)
+
+
+@app.command()
+def show(
+    result: Annotated[Path, typer.Argument(help="File written by kabc run --save.")],
+    certificate: Certificate = False,
+    report: Report = None,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Print a saved answer as kabc run did; same exit codes.
+
+    Example: kabc show result.json --certificate
+    """
+    from kabc.cli.show import show_it
+
+    return show_it(result, report, as_json=as_json, certificate=certificate)
+
+
+@app.command()
+def compare(
+    old: Annotated[Path, typer.Argument(help="Saved answer.")],
+    new: Annotated[Path, typer.Argument(help="Later answer.")],
+    as_json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """What has changed between two saved answers. Exit 0: same groups, 5: changed, 3: changed, but only by a guess.
+
+    Example: kabc compare monday.json tuesday.json
+    """
+    from kabc.cli.show import compare_them
+
+    return compare_them(old, new, as_json=as_json)
+
+
+def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as keys of the config file."""
+    from kabc.cli.config import listed, pairs, plain_value
+
+    renamed = {"data": "path", "sql": "query", "command": "run", "option": "options"}
+    given = {renamed.get(name, name): value for name, value in params.items()}
+    given["values"] = listed(params["values"])
+    given["run"] = pairs("--command", params["command"]) if params["command"] else None
+    given["types"] = pairs("--types", listed(params["types"]) or []) or None
+    options = pairs("--option", params.get("option") or [])
+    given["options"] = {name: plain_value(text) for name, text in options.items()} or None
+    return given
+
+
+def dispatch(arguments: Sequence[str] | None) -> int:
+    """Parse, run, and turn whatever happens into an exit code with at most one line of complaint."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json, debug = "--json" in words, "--debug" in words
+    try:
+        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False)
+    except _UsageError as error:
+        message = error.format_message() if hasattr(error, "format_message") else str(error)
+        return exits.fail(f"{message} (see kabc --help)", exits.BAD_INPUT, as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort):  # which of them, or a code, depends on the version of typer
+        code = _INTERRUPTED
+    except KabcError as error:
+        if debug:
+            traceback.print_exc()
+        return exits.fail(exits.for_the_shell(str(error)), exits.BAD_INPUT, as_json=as_json)
+    except BrokenPipeError:
+        sys.stdout = None  # the reader has gone: nobody to tell, and flushing at exit would complain
+        return exits.FAULT
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        hint = "" if debug else " (a fault of kabc or of an arm; --debug shows where)"
+        return exits.fail(f"{type(error).__name__}: {error}{hint}", exits.FAULT, as_json=as_json)
+    if code == _INTERRUPTED:
+        return exits.fail("interrupted before there was an answer", exits.UNDECIDED, as_json=as_json)
+    return int(code or 0)

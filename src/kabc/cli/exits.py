@@ -1,0 +1,55 @@
+"""How a command ends: exit codes, one-line errors, strict JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+DECIDED = 0
+FAULT = 1
+BAD_INPUT = 2
+UNDECIDED = 3
+CONTRADICTED = 4
+CHANGED = 5
+
+_OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED}
+
+# settings as Python spells them in messages
+_BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options)\b(?:=None)?")
+_WITH_EQUALS = r"\b(arm|values|types|missing|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
+_VALUED = re.compile(_WITH_EQUALS)
+_SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
+
+
+def for_the_shell(message: str) -> str:
+    """The message with settings spelled as options."""
+    text = _BARE.sub(lambda found: _option(found[1]), message)
+    text = _FLAG.sub(lambda found: _option(found[1]), text)
+    return _VALUED.sub(lambda found: _option(found[1]) + " ", text)
+
+
+def _option(name: str) -> str:
+    return _SPELLED.get(name, "--" + name.replace("_", "-"))
+
+
+def of_status(status: str) -> int:
+    """The exit code of an answer."""
+    return _OF_STATUS.get(status, UNDECIDED)
+
+
+def print_json(facts: Mapping[str, Any]) -> None:
+    """One JSON document on standard output; NaN and infinity are refused, as the standard does."""
+    print(json.dumps(facts, indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def fail(message: str, code: int, *, as_json: bool) -> int:
+    """Say what is wrong in one line, for people and where asked for programs, and hand the code back."""
+    line = " ".join(message.split())
+    print(f"kabc: error: {line}", file=sys.stderr)
+    if as_json:
+        print_json({"error": line})
+    return code

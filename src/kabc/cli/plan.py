@@ -1,0 +1,163 @@
+"""`kabc plan`: what a run will cost, by the strategies side by side, in samples, money and time."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.arms.base import NamedArms
+from kabc.cli import exits
+from kabc.cli.config import Config
+from kabc.cli.live import clock
+from kabc.cli.sources import open_arms
+from kabc.errors import SettingsError
+from kabc.inputs import suitable_kernel
+from kabc.planning import Plan, plan
+
+_MOST_ROWS = 200  # of a finite arm, where nothing else is asked for
+_LIVE_ROWS = 20  # of an arm that may cost something
+_SIMULATED = "anytime"
+_BY_KERNEL = ("kabc-tight", "kabc")
+
+Pilot = dict[str, NDArray[Any]]  # each (n, d)
+Plans = dict[str, Callable[[], Any]]
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Instead of a pilot: means of the groups this many standard deviations apart."""
+
+    gap: float | None
+    n_arms: int | None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one sample, where known."""
+
+    price: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One strategy: samples that are likely to be enough, samples that are surely enough if the gap is right."""
+
+    strategy: str
+    samples: int | None
+    sure_samples: int | None
+    money: float | None
+    seconds: float | None
+    remark: str
+
+
+def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool) -> int:
+    """Plan by each strategy and print them side by side."""
+    if config.clusters is None:
+        raise SettingsError("a plan needs the number of groups; give --clusters")
+    seed = secrets.randbits(32) if config.seed is None else config.seed
+    if assumed.gap is None:
+        source, plans = _from_pilot(config, seed)
+    else:
+        source, plans = _from_gap(config, assumed, seed)
+    by_schedule = [_row(name, plans[name], cost) for name in _BY_KERNEL]
+    if all(row.samples is None for row in by_schedule):  # no gap: simulated runs would have no end
+        raise SettingsError(by_schedule[0].remark)
+    rows = [_row(_SIMULATED, plans[_SIMULATED], cost), *by_schedule]
+    if as_json:
+        facts = {"basis": source, "clusters": config.clusters, "delta": config.delta, "seed": seed}
+        exits.print_json(facts | {"plans": [asdict(row) for row in rows]})
+    else:
+        _print(source, rows, config)
+    return exits.DECIDED
+
+
+def _from_gap(config: Config, assumed: Assumed, seed: int) -> tuple[str, Plans]:
+    """Normal arms in one dimension, means `gap` standard deviations apart from one group to the next."""
+    assert assumed.gap is not None
+    assert config.clusters is not None
+    if assumed.n_arms is None:
+        raise SettingsError("--gap needs --arms, the number of arms")
+    n_arms, n_clusters = assumed.n_arms, config.clusters
+    shared: dict[str, Any] = {"n_arms": n_arms, "n_clusters": n_clusters, "delta": config.delta}
+    distance, variance = _embedded(assumed.gap)
+    plans: Plans = {_SIMULATED: partial(plan, **shared, gap=assumed.gap, strategy=_SIMULATED)}
+    plans |= {name: partial(plan, **shared, gap=distance, variances=variance, strategy=name) for name in _BY_KERNEL}
+    return f"{n_arms} arms, means of the groups {assumed.gap:g} standard deviations apart (assumed)", plans
+
+
+def _embedded(gap: float) -> tuple[float, float]:
+    """Distance of the mean embeddings of N(0, 1) and N(gap, 1) under a Gaussian kernel of bandwidth 1; the variance."""
+    if not 0 < gap < math.inf:
+        raise SettingsError(f"--gap must be a finite number above 0, got {gap:g}")
+    same = math.sqrt(1 / 3)  # E g(X, X'), X - X' ~ N(0, 2)
+    return math.sqrt(2 * same * -math.expm1(-(gap**2) / 6)), 1 - same
+
+
+def _from_pilot(config: Config, seed: int) -> tuple[str, Plans]:
+    arms = open_arms(config, seed, with_kernel=False)
+    pilot = _drawn(arms, config, seed)
+    shared: dict[str, Any] = {"n_clusters": config.clusters, "delta": config.delta}
+    plans: Plans = {_SIMULATED: partial(plan, **shared, pilot=pilot, strategy=_SIMULATED)}
+    by_kernel, kernel = pilot, None
+    if config.table or config.sql:  # rows are free: text is read once more, as kernels want it
+        again = open_arms(config, seed, with_kernel=True)
+        by_kernel, kernel = _drawn(again, config, seed), suitable_kernel(again)
+    plans |= {name: partial(plan, **shared, pilot=by_kernel, kernel=kernel, strategy=name) for name in _BY_KERNEL}
+    least, most = min(map(len, pilot.values())), max(map(len, pilot.values()))
+    counts = f"{least}" if least == most else f"{least} to {most}"
+    return f"a pilot of {counts} samples of each of {len(pilot)} arms", plans
+
+
+def _drawn(arms: NamedArms, config: Config, seed: int) -> Pilot:
+    """The first samples of each arm."""
+    pilot: Pilot = {}
+    for number, (name, arm) in enumerate(arms.items()):
+        left = arm.remaining
+        wanted = config.pilot or (_LIVE_ROWS if left is None else _MOST_ROWS)
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        pilot[name] = np.asarray(arm.draw(wanted if left is None else min(wanted, left), rng))
+    return pilot
+
+
+def _row(name: str, make: Callable[[], Any], cost: Cost) -> Row:
+    """What the plan says, or why there is none."""
+    try:
+        made = make()
+    except SettingsError as error:
+        return Row(name, None, None, None, None, exits.for_the_shell(str(error)))
+    samples = made.expected_samples
+    money = None if cost.price is None else cost.price * samples
+    seconds = None if cost.seconds is None else cost.seconds * samples
+    open_end = not isinstance(made, Plan) and made.n_given_up > 0
+    remark = "some simulated runs were given up undecided: it takes more than this" if open_end else ""
+    return Row(name, samples, made.sure_samples, money, seconds, remark)
+
+
+def _print(source: str, rows: list[Row], config: Config) -> None:
+    print(f"{config.clusters} groups, delta = {config.delta:g}; {source}")
+    print("samples: about where it stops, a guess; surely: where the proof says that it stops, for such a gap")
+    columns: dict[str, Callable[[Row], str]] = {
+        "samples": lambda row: _count(row.samples),
+        "surely": lambda row: _count(row.sure_samples),
+    }
+    if any(row.money is not None for row in rows):
+        columns["money"] = lambda row: "-" if row.money is None else f"{row.money:,.6g}"
+    if any(row.seconds is not None for row in rows):
+        columns["time"] = lambda row: "-" if row.seconds is None else clock(row.seconds)
+    print(f"{'strategy':<12}" + "".join(f"{title:>14}" for title in columns))
+    for row in rows:
+        print(f"{row.strategy:<12}" + "".join(f"{show(row):>14}" for show in columns.values()))
+        if row.remark:
+            print(f"  {row.strategy}: {row.remark}")
+
+
+def _count(samples: int | None) -> str:
+    return "-" if samples is None else f"{samples:,}"

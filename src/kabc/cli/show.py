@@ -1,0 +1,94 @@
+"""What people and programs read on standard output."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+from kabc.cli import exits
+from kabc.errors import KabcError, SettingsError
+from kabc.result import Result
+
+
+def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
+    """Write the files, then print the answer: a file that cannot be written must not cost the answer."""
+    written: list[str] = []
+    problems: list[str] = []
+    for name, path, write in (("saved", save, result.save), ("report", report, partial(_report, result))):
+        if path is not None:
+            try:
+                write(path)
+                written.append(f"{name}: {path}")
+            except (KabcError, OSError) as error:
+                problems.append(str(error))
+    _print_answer(result, written, as_json=as_json, certificate=certificate)
+    for problem in problems:
+        exits.fail(problem, exits.BAD_INPUT, as_json=False)  # standard output already has its document
+    return exits.BAD_INPUT if problems else exits.of_status(result.status)
+
+
+def expect_folders(*paths: str | None) -> None:
+    """Refuse output files whose folder is missing."""
+    for path in paths:
+        if path is not None and not Path(path).resolve().parent.is_dir():
+            folder = Path(path).resolve().parent
+            raise SettingsError(f"cannot write {path}: there is no folder {folder}; create it or choose another path")
+
+
+def _report(result: Result, path: str) -> None:
+    from kabc.report.html import write_report
+
+    write_report(result, path)
+
+
+def _print_answer(result: Result, written: list[str], *, as_json: bool, certificate: bool) -> None:
+    if as_json:
+        exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
+        return
+    print(result)
+    if not result.certified:  # what is certified is said apart from what is a guess
+        told, pairs = result.evidence.n_told_apart, math.comb(len(result.names), 2)
+        print(f"certified: at least {result.n_groups_at_least} group(s); {told:,} of {pairs:,} pairs are told apart")
+    if certificate:
+        print(f"\n{result.certificate()}")
+    for line in written:
+        print(line)
+
+
+def print_strategies(*, as_json: bool) -> int:
+    """The catalogue."""
+    from kabc.strategies.catalogue import CATALOGUE
+
+    if as_json:
+        exits.print_json({"strategies": [asdict(entry) for entry in CATALOGUE.values()]})
+        return exits.DECIDED
+    for entry in CATALOGUE.values():
+        print(f"{entry.name} ({entry.guarantee})")
+        print(f"    {entry.paper}")
+        print(f"    assumes: {'; '.join(entry.assumptions)}")
+        print(f"    needs: {'; '.join(entry.needs)}")
+    return exits.DECIDED
+
+
+def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool) -> int:
+    """A saved answer, as `kabc run` printed it."""
+    from kabc.saved import load_result
+
+    expect_folders(report)
+    return deliver(load_result(path), save=None, report=report, as_json=as_json, certificate=certificate)
+
+
+def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
+    """What changed from one saved answer to a later one."""
+    from kabc.saved import compare, load_result
+
+    found = compare(load_result(old), load_result(new))
+    if as_json:
+        exits.print_json(found.to_dict())
+    else:
+        print(found)
+    if found.same:
+        return exits.DECIDED
+    return exits.CHANGED if any(change.certified for change in found.changes) else exits.UNDECIDED

@@ -1,0 +1,79 @@
+"""Which pairs are still connected: arms as nodes placed by group, lines between those not told apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.report.nodes import MOST_NODES, Nodes, nodes_of
+from kabc.result import Result
+
+Link = Literal["together", "open", "conflict"]
+_GAP = 2.2  # room between two groups, in units of the room between two arms of a group
+
+
+class Edge(NamedTuple):
+    """Two nodes and what connects them.
+
+    together: not told apart, one group. open: not told apart, different groups (between nodes that are groups: no pair
+    across them is told apart). conflict: told apart, yet in one group, which is then only a guess.
+    """
+
+    first: int
+    second: int
+    link: Link
+
+
+@dataclass(frozen=True)
+class ApartGraph:
+    """What the picture shows: nodes with their places in the plane, and edges; pairs without an edge are told apart.
+
+    `certified` says whether the groups are certified: open pairs then follow from the other pairs.
+    """
+
+    nodes: Nodes
+    places: NDArray[np.float64]  # (n, 2)
+    edges: tuple[Edge, ...]
+    certified: bool
+
+    def pairs(self, link: Link) -> int:
+        """How many edges are of that kind."""
+        return sum(edge.link == link for edge in self.edges)
+
+
+def apart_graph(result: Result, most: int = MOST_NODES) -> ApartGraph:
+    """The graph of a result; its nodes are groups where there are more than `most` arms."""
+    nodes = nodes_of(result, most)
+    return ApartGraph(nodes, _places(nodes.groups), _edges(result, nodes), result.certified)
+
+
+def _edges(result: Result, nodes: Nodes) -> tuple[Edge, ...]:
+    told_apart = result.evidence.told_apart
+    edges = []
+    for first, second in combinations(range(len(nodes.names)), 2):
+        told = bool(told_apart[np.ix_(nodes.members[first], nodes.members[second])].any())
+        same = nodes.groups[first] == nodes.groups[second]
+        if same or not told:
+            edges.append(Edge(first, second, "open" if not same else "conflict" if told else "together"))
+    return tuple(edges)
+
+
+def _places(groups: tuple[int, ...]) -> NDArray[np.float64]:  # (n, 2)
+    """Each group a small circle of arms, the small circles on a large one."""
+    sizes = [groups.count(group) for group in sorted(set(groups))]
+    radii = [0.0 if size == 1 else 0.5 / math.sin(math.pi / size) for size in sizes]  # neighbours are 1 apart
+    widths = [2 * radius + _GAP for radius in radii]
+    large = 0.0 if len(sizes) == 1 else max(sum(widths) / (2 * math.pi), max(widths) / 2)
+    places, passed = [], -widths[0] / 2  # the first group is on the left
+    for size, radius, width in zip(sizes, radii, widths, strict=True):
+        turn = 2 * math.pi * (passed + width / 2) / sum(widths) - math.pi
+        passed += width
+        angles = turn + 2 * math.pi * np.arange(size) / size
+        centre = large * np.array([math.cos(turn), math.sin(turn)])
+        places.append(centre + radius * np.column_stack([np.cos(angles), np.sin(angles)]))
+    return np.concatenate(places)

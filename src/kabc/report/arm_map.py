@@ -1,0 +1,113 @@
+"""Arms as points of a plane: near each other where their distributions are alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.errors import SettingsError
+from kabc.report.nodes import names_of
+from kabc.result import Result
+
+Array = NDArray[np.float64]
+_MOST_VALUES = 4_000_000  # of the kept samples; further rows are left out
+_MOST_STEPS = 512  # of a distribution function
+_DIRECTIONS = 64
+_SUBSPACE, _ITERATIONS = 10, 30
+
+
+@dataclass(frozen=True)
+class ArmMap:
+    """What the picture shows.
+
+    Attributes
+    ----------
+    names, groups : of each arm, in arm order; groups are numbered from 0.
+    places : coordinates of each arm; only the distances between arms mean something.
+    shown : the part of all squared distances that two dimensions can show, from 0 to 1.
+    measure : what the distances are, in words.
+    certified : whether the groups are certified, not a guess.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[int, ...]
+    places: Array  # (N, 2)
+    shown: float
+    measure: str
+    certified: bool
+
+
+def arm_map(result: Result) -> ArmMap:
+    """Classical scaling of the distances of the mean embeddings, or of the energy distances of the kept samples."""
+    distances = result.evidence.distances
+    if np.isfinite(distances).all():
+        squared, measure = distances**2, "distance of the mean embeddings"
+    else:
+        squared, measure = energy_distances(kept_rows(result)), "energy distance of the samples kept, columns as ranks"
+    places, shown = classical_scaling(squared)
+    return ArmMap(names_of(result), result.labels, places, shown, measure, result.certified)
+
+
+def kept_rows(result: Result) -> list[NDArray[Any]]:  # N arrays (m_i, d)
+    """The first samples of each arm, few enough to be looked at in seconds."""
+    rows = [np.asarray(result.samples.get(name, ())) for name in result.names]
+    if any(block.ndim != 2 or not block.size for block in rows):
+        raise SettingsError("this result keeps no samples of some arm, so its values cannot be drawn; run it again")
+    most = max(2, _MOST_VALUES // (len(rows) * rows[0].shape[1]))
+    return [block[:most] for block in rows]
+
+
+def classical_scaling(squared: Array) -> tuple[Array, float]:  # (N, N) -> (N, 2)
+    """Points of the plane whose distances come close to the given ones, and the part of their squares that is shown."""
+    centred = squared - squared.mean(axis=0)
+    gram = -0.5 * (centred - centred.mean(axis=1, keepdims=True))
+    values, vectors = _largest_two((gram + gram.T) / 2)
+    places = vectors * np.sqrt(values)
+    largest = places[np.abs(places).argmax(axis=0), [0, 1]]
+    places *= np.where(largest < 0, -1.0, 1.0)  # of the mirror images always the same one
+    return places, float(values.sum() / gram.trace()) if values.sum() > 0 else 1.0
+
+
+def _largest_two(gram: Array) -> tuple[Array, Array]:  # (N, N), no negative eigenvalues -> (2,), (N, 2)
+    """Its two largest eigenvalues with their vectors, by subspace iteration: all of them would take seconds."""
+    basis = np.random.default_rng(0).standard_normal((len(gram), min(len(gram), _SUBSPACE)))
+    for _ in range(_ITERATIONS):
+        basis = np.linalg.qr(gram @ basis)[0]
+    values, vectors = np.linalg.eigh(basis.T @ gram @ basis)
+    return np.maximum(values[:-3:-1], 0.0), basis @ vectors[:, :-3:-1]
+
+
+def energy_distances(rows: list[NDArray[Any]]) -> Array:  # N arrays (m_i, d) -> (N, N)
+    """Squared energy distances of the ranks: 2 E|x - y| - E|x - x'| - E|y - y'|, a mean over directions where d > 1.
+
+    In one dimension it is 2 times the integral of (F_x - F_y)^2, so distribution functions on a grid give all pairs.
+    """
+    ends = np.cumsum([len(block) for block in rows])
+    ranks = np.column_stack([_ranks(column) for column in np.concatenate(rows).T])
+    d = ranks.shape[1]
+    normal = np.random.default_rng(0).standard_normal((d, _DIRECTIONS))
+    directions = np.eye(1) if d == 1 else normal / np.linalg.norm(normal, axis=0)
+    squared = np.zeros((len(rows), len(rows)))
+    for line in (ranks @ directions).T:
+        squared += _energy_on_a_line(np.split(line, ends[:-1])) / directions.shape[1]
+    return squared
+
+
+def _energy_on_a_line(arms: list[Array]) -> Array:  # N arrays (m_i,) -> (N, N)
+    points = np.unique(np.concatenate(arms))
+    if len(points) > _MOST_STEPS:
+        points = points[np.linspace(0, len(points) - 1, _MOST_STEPS).astype(int)]
+    steps = [np.searchsorted(np.sort(arm), points[:-1], side="right") / len(arm) for arm in arms]
+    curves = np.array(steps) * np.sqrt(2 * np.diff(points))  # (N, grid)
+    norms = (curves**2).sum(axis=1)
+    return np.asarray(np.maximum(norms[:, None] + norms - 2 * curves @ curves.T, 0.0))
+
+
+def _ranks(column: NDArray[Any]) -> Array:  # (n,)
+    """Middle ranks among all samples, from 0 to 1: units and outliers do not count, equal values stay equal."""
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    below = np.cumsum(counts) - counts
+    return np.asarray(((below + (counts - 1) / 2) / max(len(column) - 1, 1))[place])

@@ -1,0 +1,362 @@
+"""One file that says it all: the answer first, then why it may be trusted, then pictures, settings and notes.
+
+It needs no network, no script and no other file: pictures are SVG, and its security policy forbids everything else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kabc.errors import SettingsError
+from kabc.report import svg
+from kabc.report.apart_graph import apart_graph
+from kabc.report.arm_map import arm_map
+from kabc.report.counts import sample_counts
+from kabc.report.nodes import MOST_NODES, count, names_of
+from kabc.report.pair_map import group_map, pair_map
+from kabc.report.style import STYLE
+from kabc.report.svg import clean
+from kabc.report.trace import evidence_trace
+from kabc.report.values import group_values
+from kabc.result import STATUS_WORDS, Result
+
+_MOST_CARDS = 24
+_MOST_MEMBERS = 30
+_MOST_ROUNDS = 100
+_MOST_NEEDS = 6
+
+
+def write_report(result: Result, path: str | os.PathLike[str], title: str | None = None) -> None:
+    """Write the report of a result to one HTML file that opens offline."""
+    try:
+        Path(path).write_text(report_html(result, title), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise SettingsError(f"cannot write {os.fspath(path)!r}: {error.strerror}; choose another path") from error
+
+
+def report_html(result: Result, title: str | None = None) -> str:
+    """The report of a result as one HTML text; the same result always gives the same text."""
+    heading = clean(title or "Which arms are the same?")
+    return "".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            '<link rel="icon" href="data:,">\n',  # else browsers ask the server for one
+            f"<title>{heading}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n",
+            _answer(result),
+            _certificate(result),
+            _pictures(result),
+            _values(result),
+            _settings(result),
+            f'</main>\n<footer class="soft">Written by kabc {_version()}. This file loads nothing from anywhere.',
+            "</footer>\n</body>\n</html>\n",
+        ]
+    )
+
+
+def _policy() -> str:
+    digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _version() -> str:
+    from kabc import __version__
+
+    return __version__
+
+
+# ------------------------------------------------------------ the answer
+
+
+def _answer(result: Result) -> str:
+    word, _, rest = STATUS_WORDS[result.status].partition(": ")
+    mark = "✓" if result.certified else "!" if result.status == "contradicted" else "?"
+    head = f"{mark} {word.capitalize()}: {rest}."
+    kind = "yes" if result.certified else "no"
+    parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
+    return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
+
+
+def _sentence(result: Result) -> str:
+    arms, groups = count(len(result.names), "arm"), count(len(result.groups), "group")
+    if result.certified:
+        return f"{arms} in {groups}, certified at delta = {result.delta:g} under the assumptions below."
+    return (
+        f"{arms}; the {groups} below {'is' if len(result.groups) == 1 else 'are'} a guess. Certified at delta = "
+        f"{result.delta:g}: at least {count(result.n_groups_at_least, 'group')}, and every pair shown as told apart."
+    )
+
+
+def _needs(result: Result) -> str:
+    ranked = sorted((result.needs or {}).items(), key=lambda entry: -entry[1])
+    if not ranked:
+        return ""
+    texts = dict(zip(result.names, names_of(result), strict=True))
+    listed = ", ".join(f"{number:,} of {_name(texts[name])}" for name, number in ranked[:_MOST_NEEDS])
+    rest = ranked[_MOST_NEEDS:]
+    others = f", at most {rest[0][1]:,} of each of {count(len(rest), 'other arm')}" if rest else ""
+    return f"<p>To decide, about so many more samples are needed (an estimate, no promise): {listed}{others}.</p>"
+
+
+def _facts(result: Result) -> str:
+    pairs = len(result.names) * (len(result.names) - 1) // 2
+    facts = {
+        "Arms": f"{len(result.names):,}",
+        "Groups" if result.certified else "Groups (guess)": f"{len(result.groups):,}",
+        "Samples": f"{result.n_samples:,}",
+        "Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}",
+        "Delta": f"{result.delta:g}",
+    }
+    if result.price:
+        facts["Spent"] = f"{result.spent:,.6g}"
+    if result.seconds:
+        facts["Time"] = _duration(result.seconds)
+    items = "".join(f"<div><dt>{name}</dt><dd>{clean(value)}</dd></div>" for name, value in facts.items())
+    return f'<dl class="facts">{items}</dl>'
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def _groups(result: Result) -> str:
+    texts = dict(zip(result.names, names_of(result), strict=True))
+    ordered = sorted(enumerate(result.groups), key=lambda entry: len(entry[1]))
+    cards = [_card(group, [texts[name] for name in names], result.certified) for group, names in ordered]
+    shown = f'<div class="cards">{"".join(cards[:_MOST_CARDS])}</div>'
+    if len(cards) > _MOST_CARDS:
+        hidden = f'<div class="cards">{"".join(cards[_MOST_CARDS:])}</div>'
+        shown += _details(f"{count(len(cards) - _MOST_CARDS, 'more group')}", hidden)
+    kind = "Groups" if result.certified else "Groups (a guess)"
+    return f"<h2>{kind}</h2><p class='soft'>The smallest groups come first.</p>{shown}\n{_arms(result)}"
+
+
+def _card(group: int, names: Sequence[str], certified: bool) -> str:
+    heading = f"Group {group + 1}{'' if certified else ' (guess)'}: {count(len(names), 'arm')}"
+    shown = _chips(names if len(names) <= _MOST_MEMBERS else names[: _MOST_MEMBERS // 2])
+    if len(names) > _MOST_MEMBERS:
+        shown += _details(f"all {len(names):,} arms of this group", f'<div class="tall">{_chips(names)}</div>')
+    return f'<section class="card"><h3>{_badge(group)}{heading}</h3>{shown}</section>'
+
+
+def _chips(names: Iterable[str]) -> str:
+    return f'<ul class="arms">{"".join(f"<li>{_name(name)}</li>" for name in names)}</ul>'
+
+
+def _badge(group: int) -> str:
+    text = f'<text class="in node-ink" x="10" y="13.2" text-anchor="middle">{group + 1}</text>'
+    mark = f'<circle class="{svg.colour_of(group)}" cx="10" cy="10" r="10"/>{text}'
+    return f'<svg width="22" height="22" viewBox="0 0 20 20" aria-hidden="true">{mark}</svg>'
+
+
+def _name(text: str) -> str:
+    return f"<bdi>{clean(text)}</bdi>"
+
+
+def _details(summary: str, inside: str, short: bool = False) -> str:
+    return f"<details{' class=short' if short else ''}><summary>{clean(summary)}</summary>{inside}</details>"
+
+
+def _arms(result: Result) -> str:
+    """Every arm with its samples, and the arm of another group that it is least told apart from."""
+    labels, names = np.asarray(result.labels), names_of(result)
+    across = np.where(labels[:, None] != labels, result.evidence.strength, np.nan)
+    filled = np.where(np.isnan(across), np.inf, across)
+    nearest = filled.argmin(axis=1)
+    rows = []
+    for arm, name in enumerate(result.names):
+        other, least = int(nearest[arm]), float(filled[arm, nearest[arm]])
+        margin = [f"{least:.3g}", _name(names[other])] if np.isfinite(least) else ["none", ""]
+        rows.append([_name(names[arm]), str(labels[arm] + 1), f"{result.samples_per_arm[name]:,}", *margin])
+    group = "Group" if result.certified else "Group (guess)"
+    heads = ["Arm", group, "Samples", "Least evidence across groups (1 tells apart)", "against"]
+    table = _table(heads, rows, numeric=(1, 2, 3))
+    return _details(f"Table of all {len(rows):,} arms", table, short=len(rows) <= MOST_NODES)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
+    """A table of cells that are escaped already."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        marks = [" class=n" if place in numeric else "" for place in range(len(cells))]
+        inside = "".join(f"<{tag}{mark}>{cell}</{tag}>" for mark, cell in zip(marks, cells, strict=True))
+        return f"<tr>{inside}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    whole = f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll tall" tabindex="0">{whole}</div>'
+
+
+# ------------------------------------------------------------ why, and what it looks like
+
+
+def _certificate(result: Result) -> str:
+    """Claim, assumptions and rule; not cut out of the text, where a name with line breaks could pretend to be one."""
+    why = result.guarantee
+    lists = {"Assumptions": why.assumptions, "Rule": why.rule}
+    parts = "".join(
+        f"<p><b>{name}:</b></p><ul>{''.join(f'<li>{clean(text)}</li>' for text in texts)}</ul>"
+        for name, texts in lists.items()
+    )
+    lines = result.certificate().splitlines()
+    whole = "\n".join("  " * line.startswith("  ") + clean(line) for line in lines)
+    text = _details("The whole certificate as text", f"<pre>{whole}</pre>")
+    return f"<h2>Certificate of {clean(why.strategy)}</h2><p><b>Claim:</b> {clean(why.claim)}</p>{parts}{text}\n"
+
+
+def _pictures(result: Result) -> str:
+    drawn = [_pairs, _graph, _map, _trace, _counts]
+    return f'<h2>Pictures</h2><div class="figures">{"".join(_attempt(draw, result) for draw in drawn)}</div>\n'
+
+
+def _attempt(draw: Callable[[Result], str], result: Result) -> str:
+    """The picture, or the reason why there is none."""
+    try:
+        return draw(result)
+    except SettingsError as error:
+        return f'<p class="soft">{clean(str(error).capitalize())}.</p>'
+
+
+def _figure(title: str, picture: str, caption: str) -> str:
+    whole = ' class="whole"' if picture.startswith('<svg class="wide"') else ""
+    scroll = f'<div class="scroll"{" tabindex=0" if whole else ""}>{picture}</div>'
+    return f"<figure{whole}><h3>{clean(title)}</h3>{scroll}<figcaption>{clean(caption)}</figcaption></figure>"
+
+
+def _pairs(result: Result) -> str:
+    if len(result.names) <= MOST_NODES:
+        return _figure(
+            "Evidence of every pair",
+            svg.draw_pairs(pair_map(result)),
+            "Each cell is a pair of arms: a full square is told apart, which is certified; a small square is not. "
+            "Colour is the evidence in units of what is needed; frames are the groups, their numbers on the diagonal.",
+        )
+    return _figure(
+        "Evidence between groups",
+        svg.draw_pairs(group_map(result)),
+        "Each cell is a pair of groups, on the diagonal a group with itself: a full square where some pair of their "
+        "arms is told apart, a small one where none is. Colour is the strongest evidence in units of what is needed.",
+    )
+
+
+def _graph(result: Result) -> str:
+    graph = apart_graph(result)
+    if graph.nodes.are_groups:
+        caption = (
+            "Each point is a group. A dashed line joins two groups where no pair of arms is told apart; where there is "
+            "no line, at least one is."
+        )
+    else:
+        why = "which follows from other pairs" if graph.certified else "not yet: these are the open questions"
+        caption = (
+            "Each point is an arm with the number of its group. Thin lines join arms of one group. Dashed lines join "
+            f"arms of different groups that are not told apart by their own evidence, {why}. No line: told apart."
+        )
+    if graph.pairs("conflict"):
+        caption += " Thick lines join arms that are told apart though one guessed group holds both."
+    return _figure("Told apart or not", svg.draw_graph(graph), caption)
+
+
+def _map(result: Result) -> str:
+    arms = arm_map(result)
+    return _figure(
+        "Map of the arms",
+        svg.draw_arm_map(arms),
+        "Arms near each other gave similar samples; numbers and colours are groups. A picture, no proof: the plane "
+        f"shows {arms.shown:.0%} of the squared distances ({arms.measure}).",
+    )
+
+
+def _trace(result: Result) -> str:
+    trace = evidence_trace(result)
+    caption = "Each line is a pair of arms; from where it first crosses 1 on, the pair is told apart."
+    if trace.left_out:
+        shown, every = len(trace.lines), len(trace.lines) + trace.left_out
+        caption += f" {shown} of {every} pairs are shown, evenly from the weakest to the strongest evidence."
+    return _figure("Evidence over samples", svg.draw_trace(trace), caption)
+
+
+def _counts(result: Result) -> str:
+    counts = sample_counts(result)
+    each = (
+        "Bars are the median of the arms of a group, thin lines go from the least to the most."
+        if counts.nodes.are_groups
+        else "Bars are all samples drawn of an arm. Arms that are hard to tell apart take more."
+    )
+    return _figure("Samples", svg.draw_counts(counts), each)
+
+
+def _values(result: Result) -> str:
+    return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n"
+
+
+def _columns(result: Result) -> str:
+    values = group_values(result)
+    figures = "".join(
+        f"<figure><h3>{_name(column.name)}</h3>{svg.draw_column(column, values.groups)}</figure>"
+        for column in values.columns
+    )
+    said = []
+    if values.columns:
+        said.append(
+            "Each row is a group; heights say how often a value occurs among the samples kept. Under numbers a strip: "
+            "the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns that "
+            "differ most come first."
+        )
+    if values.columns_left_out:
+        said.append(f"{count(values.columns_left_out, 'column')} that differ less are left out.")
+    if values.groups_left_out:
+        said.append(f"{count(values.groups_left_out, 'smaller group')} are left out.")
+    if values.texts:
+        said.append(f"Texts are compared by features that have no picture: {', '.join(values.texts)}.")
+    return f'<p class="soft">{clean(" ".join(said))}</p><div class="figures">{figures}</div>'
+
+
+# ------------------------------------------------------------ settings and notes
+
+
+def _settings(result: Result) -> str:
+    asked = "not known" if result.n_clusters is None else str(result.n_clusters)
+    rows = {
+        "Strategy": result.guarantee.strategy,
+        "Groups asked for (K)": asked,
+        "Delta": f"{result.delta:g}",
+        "Kernel": result.kernel,
+        "Seed": str(result.seed),
+        "Samples": f"{result.n_samples:,} in {count(len(result.rounds), 'round')}",
+        "of these a pilot": f"{result.n_pilot:,}" if result.n_pilot else "",
+        "of these not tested": f"{result.n_unused:,}" if result.n_unused else "",
+        "Price of a sample": f"{result.price:g}" if result.price else "",
+        "Columns": _few(result.columns),
+    }
+    body = "".join(f"<tr><th>{clean(name)}</th><td>{clean(text)}</td></tr>" for name, text in rows.items() if text)
+    table = f'<div class="scroll settings"><table><tbody>{body}</tbody></table></div>'
+    notes = "".join(f"<li>{clean(note)}</li>" for note in result.notes)
+    said = f"<h2>Notes</h2><ul>{notes}</ul>" if notes else ""
+    return f"{said}<h2>Settings</h2>{table}{_rounds(result)}\n"
+
+
+def _few(columns: Sequence[str]) -> str:
+    more = len(columns) - 12
+    return ", ".join(columns[:12]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _rounds(result: Result) -> str:
+    if not result.rounds:
+        return ""
+    kept = np.unique(np.linspace(0, len(result.rounds) - 1, min(len(result.rounds), _MOST_ROUNDS)).astype(int))
+    shown = [result.rounds[i] for i in kept.tolist()]
+    rows = [[str(r.number), f"{r.n:,}", f"{r.n_samples:,}", str(r.n_groups)] for r in shown]
+    table = _table(["Round", "Samples per arm", "Samples so far", "Groups seen"], rows, numeric=(0, 1, 2, 3))
+    part = f" ({len(rows)} of {len(result.rounds):,})" if len(rows) < len(result.rounds) else ""
+    return _details(f"Rounds{part}", table, short=len(rows) <= MOST_NODES)

@@ -1,0 +1,162 @@
+"""Every picture by matplotlib, for papers and files; needs kabc[plot]."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kabc.errors import SettingsError
+from kabc.report.apart_graph import ApartGraph
+from kabc.report.arm_map import ArmMap
+from kabc.report.counts import SampleCounts
+from kabc.report.nodes import shorten
+from kabc.report.pair_map import MOST_LETTERS, PairMap, draw_pair_map
+from kabc.report.style import LIGHT
+from kabc.report.trace import EvidenceTrace, power_of_two
+from kabc.report.values import Column, GroupValues
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MOST_NAMES = 40
+_LINKS: dict[str, dict[str, Any]] = {
+    "together": {"color": LIGHT["thin"], "linewidth": 0.5},
+    "open": {"color": LIGHT["apart"], "linewidth": 0.7, "linestyle": "--"},
+    "conflict": {"color": LIGHT["ink"], "linewidth": 2.2},
+}
+
+
+def draw(picture: object, target: str | os.PathLike[str] | None = None) -> Figure:
+    """A figure of what `kabc.report` computed, also written to a file whose ending chooses the format."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise SettingsError("this picture needs matplotlib; pip install 'kabc[plot]'") from None
+    figure = Figure(figsize=(7.0, 5.0), layout="constrained")
+    _paint(picture, figure)
+    if target is not None:
+        figure.savefig(target, dpi=150, bbox_inches="tight")
+    return figure
+
+
+def colour_of(group: int) -> str:
+    """The colour of a group; colours repeat, the number beside them does not."""
+    return LIGHT[f"g{group % 8}"]
+
+
+@singledispatch
+def _paint(picture: object, figure: Figure) -> None:
+    raise SettingsError(f"{picture!r} is no picture; pass what pair_map, arm_map, ... of kabc.report return")
+
+
+@_paint.register(PairMap)
+def _pairs(picture: PairMap, figure: Figure) -> None:
+    side = 3.5 + 0.17 * min(max(len(picture.names), 20), 80)
+    figure.set_size_inches(side + 1.0, side)
+    draw_pair_map(picture, figure.subplots())
+
+
+@_paint.register(ApartGraph)
+def _graph(picture: ApartGraph, figure: Figure) -> None:
+    axes = _plane(figure)
+    for edge in picture.edges:
+        ends = picture.places[[edge.first, edge.second]]
+        axes.plot(ends[:, 0], ends[:, 1], zorder=1, **_LINKS[edge.link])
+    _nodes(axes, picture.places, picture.nodes.names, picture.nodes.groups)
+    axes.set_title("No line: told apart. Dashed: not told apart, in different groups", fontsize=10)
+
+
+@_paint.register(ArmMap)
+def _arms(picture: ArmMap, figure: Figure) -> None:
+    axes = _plane(figure)
+    _nodes(axes, picture.places, picture.names, picture.groups)
+    axes.set_title(f"{picture.measure} ({picture.shown:.0%} of its squares shown)", fontsize=10)
+
+
+def _plane(figure: Figure) -> Axes:
+    axes = figure.subplots()
+    axes.set_aspect("equal", "datalim")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.margins(0.15)
+    return axes
+
+
+def _nodes(axes: Axes, places: Any, names: tuple[str, ...], groups: tuple[int, ...]) -> None:  # places (n, 2)
+    named = len(names) <= _MOST_NAMES
+    colours = [colour_of(group) for group in groups]
+    x, y = places.T
+    axes.scatter(x, y, s=130 if named else 18, c=colours, edgecolors="white", linewidths=0.8, zorder=2)
+    for place, name, group in zip(places, shorten(names, MOST_LETTERS), groups, strict=True) if named else ():
+        axes.annotate(str(group + 1), place, ha="center", va="center", fontsize=7, color="white", zorder=3)
+        axes.annotate(
+            name, place, (8, 0), textcoords="offset points", va="center", fontsize=7, zorder=4, parse_math=False
+        )
+
+
+@_paint.register(EvidenceTrace)
+def _trace(picture: EvidenceTrace, figure: Figure) -> None:
+    axes = figure.subplots()
+    for together, colour, style in ((True, LIGHT["together"], "--"), (False, LIGHT["apart"], "-")):
+        lines = [line for line in picture.lines if line.together is together]
+        for place, line in enumerate(lines):
+            label = ("one group" if together else "different groups") if not place else None
+            axes.plot(picture.n_samples, np.maximum(line.strength, 1 / 16), style, color=colour, lw=0.9, label=label)
+    axes.axhline(1.0, color=LIGHT["ink"], lw=1.2, label="threshold")
+    axes.set_yscale("log", base=2)
+    axes.set_ylim(bottom=1 / 16)
+    axes.yaxis.set_major_formatter(lambda value, _: power_of_two(round(math.log2(value))))
+    axes.set_xlim(left=0)
+    axes.set_xlabel("samples of all arms")
+    axes.set_ylabel("evidence / threshold (told apart above 1)")
+    axes.legend(fontsize=8)
+
+
+@_paint.register(SampleCounts)
+def _counts(picture: SampleCounts, figure: Figure) -> None:
+    names, groups = shorten(picture.nodes.names, MOST_LETTERS), picture.nodes.groups
+    figure.set_size_inches(7.0, 1.2 + 0.2 * len(names))
+    axes = figure.subplots()
+    rows = np.arange(len(names))
+    whiskers = [picture.median - picture.least, picture.most - picture.median] if picture.nodes.are_groups else None
+    axes.barh(rows, picture.median, color=[colour_of(group) for group in groups], xerr=whiskers)
+    axes.set_yticks(rows, [f"{name}  [{group + 1}]" for name, group in zip(names, groups, strict=True)], fontsize=8)
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.invert_yaxis()
+    axes.set_xlabel("samples of an arm; the number of its group in brackets")
+
+
+@_paint.register(GroupValues)
+def _values(picture: GroupValues, figure: Figure) -> None:
+    if not picture.columns:
+        raise SettingsError("there is no column to draw: texts have no picture")
+    rows = -(-len(picture.columns) // 2)
+    figure.set_size_inches(9.0, 2.6 * rows + 0.3)
+    panels = figure.subplots(rows, 2, squeeze=False)
+    for axes in panels.flat[len(picture.columns) :]:
+        axes.set_visible(False)
+    for axes, column in zip(panels.flat, picture.columns, strict=False):
+        _column(axes, column, picture.groups)
+
+
+def _column(axes: Axes, column: Column, groups: tuple[int, ...]) -> None:
+    """Rows of bars, one for each group, the first on top."""
+    tall = 0.85 / max(float(column.shares.max()), 1e-9)
+    left = np.arange(len(column.levels)) - 0.4 if column.levels else column.edges[:-1]
+    width = 0.8 if column.levels else np.diff(column.edges)
+    for row, group in enumerate(groups):
+        base = len(groups) - 1 - row
+        axes.bar(left, column.shares[row] * tall, width, bottom=base, align="edge", color=colour_of(group))
+        axes.plot(column.quantiles[row, 2], base, "k|")
+    axes.set_yticks(range(len(groups)), [f"group {group + 1}" for group in reversed(groups)], fontsize=8)
+    if column.levels:
+        axes.set_xticks(range(len(column.levels)), shorten(column.levels, MOST_LETTERS), fontsize=8, rotation=30)
+    for label in axes.get_xticklabels() if column.levels else ():
+        label.set_parse_math(False)
+    axes.set_title(shorten([column.name], 2 * MOST_LETTERS)[0], fontsize=9, parse_math=False)

@@ -1,0 +1,89 @@
+"""What a picture has room for: every arm by itself, or groups where there are too many arms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from unicodedata import category
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.result import Result
+
+MOST_NODES = 40  # more cannot be told from each other in a picture
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Arms ordered by group, or whole groups.
+
+    Attributes
+    ----------
+    names : one text for each node.
+    groups : the group of each node, numbered from 0.
+    members : the numbers of the arms behind each node.
+    are_groups : whether each node is a whole group.
+    left_out : how many groups are not among the nodes.
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[int, ...]
+    members: tuple[NDArray[np.intp], ...]
+    are_groups: bool = False
+    left_out: int = 0
+
+
+def arms_of_groups(result: Result) -> list[NDArray[np.intp]]:
+    """Numbers of the arms of each group."""
+    labels = np.asarray(result.labels)
+    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+
+
+def nodes_of(result: Result, most: int = MOST_NODES) -> Nodes:
+    """Every arm, ordered by group; the groups where there are more than `most` arms."""
+    if len(result.names) > most:
+        return group_nodes(result, most)
+    order = np.argsort(np.asarray(result.labels), kind="stable").tolist()
+    texts = names_of(result)
+    names = tuple(texts[arm] for arm in order)
+    return Nodes(names, tuple(result.labels[arm] for arm in order), tuple(np.array([arm]) for arm in order))
+
+
+def group_nodes(result: Result, most: int = MOST_NODES) -> Nodes:
+    """The largest `most` groups, in the order of their numbers."""
+    members = arms_of_groups(result)
+    shown = sorted(sorted(range(len(members)), key=lambda group: -len(members[group]))[:most])
+    return Nodes(
+        tuple(f"group {group + 1} ({count(len(members[group]), 'arm')})" for group in shown),
+        tuple(shown),
+        tuple(members[group] for group in shown),
+        True,
+        len(members) - len(shown),
+    )
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def names_of(result: Result) -> tuple[str, ...]:
+    """The names of the arms as they can be drawn and written."""
+    return tuple(map(plain, result.text_names))
+
+
+def plain(text: str) -> str:
+    """The text on one line; what no font and no encoding has is replaced."""
+    one_line = " ".join(text.split())
+    return "".join("\ufffd" if category(letter) in ("Cc", "Cs") else letter for letter in one_line)
+
+
+def shorten(names: Sequence[str], most: int) -> list[str]:
+    """Names of at most so many letters; their ends are kept where the beginnings do not tell them apart."""
+    short = [_cut(name, most, 0) for name in names]
+    return short if len(set(short)) == len(set(names)) else [_cut(name, most, (most - 1) // 2) for name in names]
+
+
+def _cut(name: str, most: int, end: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1 - end]}…{name[len(name) - end :]}"

@@ -1,0 +1,72 @@
+"""The smaller commands, and how fast help is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kabc import Evidence, load_result
+from kabc.strategies import STRATEGIES
+from kabc.strategies.catalogue import CATALOGUE
+from tests.cli.conftest import Call
+
+
+def test_the_catalogue_has_every_strategy_and_no_other() -> None:
+    assert CATALOGUE.keys() == STRATEGIES.keys()
+    assert all(name == entry.name and entry.assumptions and entry.needs for name, entry in CATALOGUE.items())
+
+
+def test_strategies_lists_the_catalogue(kabc: Call) -> None:
+    facts = kabc("strategies", "--json").json()["strategies"]
+    assert [entry["name"] for entry in facts] == list(CATALOGUE)
+    text = kabc("strategies")
+    assert text.code == 0
+    assert all(f"{name} ({entry.guarantee})" in text.out for name, entry in CATALOGUE.items())
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["run", "--help"]])
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    heavy = ["duckdb", "pandas", "polars", "pyarrow", "plotly", "matplotlib", "sqlalchemy", "httpx", "scipy", "numba"]
+    heavy += ["narwhals", "sklearn", "rich", "kabc.demo", "kabc.report", "kabc.arms.tables"]
+    code = (
+        "import sys\n"
+        "from kabc.cli import main\n"
+        f"code = main({words!r})\n"
+        f"print(code, [name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert seen.stdout.splitlines()[-1] == "0 []"
+    assert "Usage: kabc" in seen.stdout
+
+
+def test_compare_has_an_exit_code_for_same_changed_and_perhaps_changed(
+    kabc: Call, machines: Path, tmp_path: Path
+) -> None:
+    old, new, guess = tmp_path / "old.json", tmp_path / "new.json", tmp_path / "guess.json"
+    moved = tmp_path / "moved.csv"  # machine c now vibrates like b and d
+    header, *rows = machines.read_text().splitlines()
+    spare = [row for row in rows if row.startswith("d")]
+    moved.write_text("\n".join([header, *(r for r in rows if r[0] != "c"), *("c" + row[1:] for row in spare)]))
+    words = ("--arm", "machine", "--values", "vibration", "--clusters", 2, "--seed", 1)
+    assert kabc("run", machines, *words, "--save", old).code == 0
+    assert kabc("run", moved, *words, "--save", new).code == 0
+    replace(load_result(new), status="budget", evidence=Evidence.none(4)).save(guess)
+
+    same, changed, perhaps = kabc("compare", old, old), kabc("compare", old, new), kabc("compare", old, guess)
+    assert (same.code, changed.code, perhaps.code) == (0, 5, 3)
+    assert "c (a guess)" in perhaps.out
+    assert "c (certified)" in changed.out
+    facts = kabc("compare", old, new, "--json").json()
+    assert [change["arm"] for change in facts["changes"]] == ["c"]
+
+
+def test_demo_hands_its_options_on(kabc: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    heard: list[list[str]] = []
+    monkeypatch.setattr("kabc.demo.main", heard.append)
+    assert kabc("demo", "--seed", 3, "--out", tmp_path, "--json").code == 0
+    assert heard == [["--out", str(tmp_path), "--seed", "3", "--json"]]
+    assert kabc("demo", "--out", tmp_path / "nowhere" / "x.png").code == 2

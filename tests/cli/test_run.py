@@ -1,0 +1,233 @@
+"""`kabc run` from every kind of source to an answer that a person or a program can act on."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Call
+
+GROUPS = [["a", "c"], ["b", "d"]]
+
+
+def test_a_table_gives_groups_with_sizes_and_the_types_that_were_inferred(kabc: Call, machines: Path) -> None:
+    answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1)
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("decided: the partition is certified")
+    assert "group 1, 2 arms: a, c" in answer.out
+    assert "group 2, 2 arms: b, d" in answer.out
+    assert "samples per arm:" in answer.out
+    assert "vibration: number" in answer.out
+    assert "temp: number" in answer.out
+    assert answer.err == ""
+
+
+def test_json_is_strict_and_repeats_with_the_seed(kabc: Call, machines: Path) -> None:
+    words = ("run", machines, "--arm", "machine", "--values", "vibration", "--clusters", 2, "--seed", 1, "--json")
+    first, second = kabc(*words).json(), kabc(*words, "--workers", 2).json()
+    assert first["groups"] == GROUPS
+    assert first["status"] == "decided"
+    assert first.pop("seconds") >= 0
+    second.pop("seconds")
+    assert first == second
+
+
+def test_the_file_and_the_command_line_give_the_same_answer(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(f'clusters = 2\nseed = 1\n[table]\npath = "{machines}"\narm = "machine"\nvalues = ["vibration"]\n')
+    by_file = kabc("run", "--config", study, "--json").json()
+    by_words = kabc(
+        "run", machines, "--arm", "machine", "--values", "vibration", "--clusters", 2, "--seed", 1, "--json"
+    ).json()
+    assert by_file["samples_per_arm"] == by_words["samples_per_arm"]
+    assert by_file["groups"] == by_words["groups"] == GROUPS
+
+
+@pytest.mark.parametrize("strategy", ["kabc", "kabc-tight"])
+def test_strategies_with_a_kernel_and_their_options_run_too(kabc: Call, tmp_path: Path, strategy: str) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{name},{x:.5f}" for name in "abc" for x in rng.normal(9.0 * (name == "b"), 1.0, 6000)]
+    data = tmp_path / "data.csv"
+    data.write_text("machine,x\n" + "\n".join(rows))
+    options = ["--option", "keep_samples=true", "--option", "union=arms"] if strategy == "kabc" else []
+    answer = kabc(
+        "run", data, "--arm", "machine", "--clusters", 2, "--strategy", strategy, "--seed", 1, "--json", *options
+    )
+    assert answer.code == 0, answer
+    assert answer.json()["groups"] == [["a", "c"], ["b"]]
+
+
+def test_a_wide_table_has_an_arm_for_each_column(kabc: Call, tmp_path: Path) -> None:
+    wide = tmp_path / "wide.csv"
+    wide.write_text("x,y,z\n" + "\n".join(f"{i % 5},{i % 5},{i % 5 + 40}" for i in range(80)))
+    answer = kabc("run", wide, "--wide", "--clusters", 2, "--seed", 1, "--json")
+    assert answer.json()["groups"] == [["x", "y"], ["z"]]
+
+
+def test_a_query_is_a_source(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    rows = [line.split(",") for line in machines.read_text().splitlines()[1:]]
+    with sqlite3.connect(tmp_path / "plant.db") as database:
+        database.execute("create table readings (machine text, vibration real, temp real)")
+        database.executemany("insert into readings values (?, ?, ?)", rows)
+    database.close()
+    answer = kabc(
+        *("run", "--sql", "select machine, vibration from readings", "--arm", "machine", "--clusters", 2),
+        *("--database", f"sqlite:///{tmp_path / 'plant.db'}", "--seed", 1, "--json"),
+    )
+    assert answer.code == 0, answer
+    assert answer.json()["groups"] == GROUPS
+
+
+def test_timings_of_hyperfine_are_recognised(kabc: Call, tmp_path: Path) -> None:
+    timings = tmp_path / "timings.json"
+    results = [
+        {"command": name, "times": [base + 0.001 * (i * 7 % 10) for i in range(60)], "mean": base}
+        for name, base in (("old", 1.0), ("new", 0.2), ("branch", 0.2))
+    ]
+    timings.write_text(json.dumps({"results": results}))
+    answer = kabc("run", timings, "--clusters", 2, "--seed", 1, "--json")
+    assert answer.code == 0, answer
+    assert sorted(map(sorted, answer.json()["groups"])) == [["branch", "new"], ["old"]]
+
+
+def test_commands_are_arms(kabc: Call) -> None:
+    draw = "echo $((KABC_SEED % 7 {}))"
+    words = [f"{name}={draw.format(shift)}" for name, shift in (("a", "+ 0"), ("b", "+ 50"), ("c", "+ 0"))]
+    answer = kabc(
+        *("run", "--command", words[0], "--command", words[1], "--command", words[2]),
+        *("--measure", "output", "--clusters", 2, "--seed", 1, "--json"),
+    )
+    assert answer.code == 0, answer
+    assert answer.json()["groups"] == [["a", "c"], ["b"]]
+
+
+def test_a_spent_budget_is_undecided_and_says_what_is_missing(kabc: Call, machines: Path) -> None:
+    words = ("run", machines, "--arm", "machine", "--values", "temp", "--clusters", 2, "--seed", 1)
+    answer = kabc(*words, "--max-samples", 60)
+    assert answer.code == 3
+    assert "a guess" in answer.out
+    assert "certified: at least 1 group(s); 0 of 6 pairs are told apart" in answer.out
+    assert kabc(*words).code == 3  # the table has no more rows
+    facts = kabc(*words, "--json").json()
+    assert facts["status"] == "exhausted"
+    assert facts["certified"] is False
+
+
+def test_more_groups_than_asked_for_are_another_exit_code(kabc: Call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{name},{x:.5f}" for shift, name in enumerate("abc") for x in rng.normal(20.0 * shift, 1.0, 1500)]
+    data = tmp_path / "three.csv"
+    data.write_text("m,x\n" + "\n".join(rows))
+    answer = kabc("run", data, "--arm", "m", "--clusters", 2, "--strategy", "kabc-tight", "--seed", 1)
+    assert answer.code == 4, answer
+    assert answer.out.startswith("contradicted")
+    assert "certified: at least 3 group(s)" in answer.out
+
+
+def test_without_clusters_all_rows_are_used_for_a_lower_bound(kabc: Call, machines: Path) -> None:
+    facts = kabc("run", machines, "--arm", "machine", "--values", "vibration", "--seed", 1, "--json").json()
+    assert facts["n_groups_at_least"] == 2
+    assert facts["n_clusters"] is None
+    assert facts["n_samples"] > 4 * 50  # rounds grow: the last rows may not fill one
+
+
+def test_a_saved_answer_is_shown_as_it_was_printed(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    saved, report = tmp_path / "result.json", tmp_path / "report.html"
+    ran = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", saved, "--report", report)
+    shown = kabc("show", saved)
+    assert ran.out == shown.out + f"saved: {saved}\nreport: {report}\n"
+    assert shown.code == 0
+    assert "<html" in report.read_text(encoding="utf-8").lower()
+    assert "CERTIFICATE of Anytime KABC" in kabc("show", saved, "--certificate").out
+    assert kabc("show", saved, "--json").json()["groups"] == GROUPS
+    assert kabc("show", saved, "--report", report, "--json").json()["status"] == "decided"
+
+
+def test_a_file_that_cannot_be_written_does_not_cost_the_answer(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", taken, "--seed", 1, "--json")
+    assert answer.code == 2
+    assert answer.json()["groups"] == GROUPS
+    assert answer.err.startswith("kabc: error: cannot write")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_prints_and_saves_what_is_certified(how: signal.Signals, tmp_path: Path) -> None:
+    saved, log = tmp_path / "result.json", tmp_path / "draws"
+    draw = f"echo x >> {log}; sleep 0.02; echo $((KABC_SEED % 7))"
+    words = ["run", "--command", f"a={draw}", "--command", f"b={draw}", "--clusters", "2"]
+    script = Path(sys.executable).with_name("kabc")
+    with subprocess.Popen(
+        [script, *words, "--save", saved, "--json", "--quiet"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    ) as running:
+        deadline = time.monotonic() + 60
+        while not (log.exists() and len(log.read_text()) > 2 * 12) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        running.send_signal(how)
+        out, _ = running.communicate(timeout=60)
+    facts = json.loads(out)
+    assert running.returncode == 3
+    assert facts["status"] == "interrupted"
+    assert facts["n_samples"] >= 6
+    assert saved.exists()
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        shift = 40 if self.path == "/b" else 0
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"answer": {"score": random.random() + shift}}).encode())
+
+    def log_message(self, *args: object, **options: object) -> None:
+        pass
+
+
+def test_endpoints_of_a_file_are_arms_and_the_spend_is_told(kabc: Call, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        study.write_text(
+            'clusters = 2\n[http]\nmethod = "GET"\nvalue = "answer.score"\nprice = 0.25\n'
+            f'[http.endpoints]\na = "{base}/a"\nb = {{ url = "{base}/b" }}\nc = "{base}/a"\n'
+        )
+        answer = kabc("run", "--config", study, "--json")
+        over = kabc("run", "--config", study, "--json", "--max-samples", 7)
+        server.shutdown()
+    facts = answer.json()
+    assert answer.code == 0, answer
+    assert facts["groups"] == [["a", "c"], ["b"]]
+    assert facts["spent"] == 0.25 * facts["n_samples"]
+    assert over.code == 3
+    assert over.json()["n_samples"] <= 7
+
+
+def test_texts_and_categories_are_compared_with_and_without_a_kernel(kabc: Call, tmp_path: Path) -> None:
+    words = {"a": "yes no maybe", "b": "left right up", "c": "yes no maybe"}
+    rng = np.random.default_rng(0)
+    rows = [f"{arm},{rng.choice(words[arm].split())}" for arm in words for _ in range(2500)]
+    data = tmp_path / "answers.csv"
+    data.write_text("endpoint,answer\n" + "\n".join(rows))
+    for strategy in ("anytime", "kabc-tight"):
+        answer = kabc("run", data, "--arm", "endpoint", "--clusters", 2, "--strategy", strategy, "--seed", 1, "--json")
+        assert answer.code == 0, answer
+        assert answer.json()["groups"] == [["a", "c"], ["b"]]
+        assert any("answer: category" in note for note in answer.json()["notes"])
+        assert ("Hamming" in answer.json()["kernel"]) == (strategy == "kabc-tight")
