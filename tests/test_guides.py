@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 import scipy.linalg  # noqa: F401 - brings a BLAS of its own, which is limited below only once it is loaded
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from kabc.cli import main
 

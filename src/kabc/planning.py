@@ -228,7 +228,8 @@ def _simulated(
         source = "which draw from the pilot's samples, pooled by guessed group"
     else:
         instance = Instance.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
-        source = f"of normal arms, means of neighbouring groups {gap:g} standard deviations apart"
+        unit = "standard deviation" if gap == 1 else "standard deviations"
+        source = f"of normal arms, means of neighbouring groups {gap:g} {unit} apart"
     samples, given_up = rehearse(make, instance, show)
     return SimulatedPlan(name, strategy.n_arms, strategy.n_clusters, strategy.delta, source, samples, given_up)
 

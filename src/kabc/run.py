@@ -300,7 +300,8 @@ def _one_thread_for_small_matrices(strategy: Strategy) -> AbstractContextManager
         return nullcontext()
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits
 
 
 def _tell(strategy: Strategy, samples: dict[int, ArrayLike], names: tuple[Hashable, ...]) -> None:

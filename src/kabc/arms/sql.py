@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 10_000  # rows on their way
 _DUCKDB_FILES = (".duckdb", ".ddb")
+_SQLITE_FILES = (".db", ".sqlite", ".sqlite3")
 _QUERY = "the query"
 
 
@@ -42,8 +43,8 @@ def sql_arms(
 ) -> NamedArms:
     """Arms from the rows of a query, sorted by name; see `kabc.arms.tables.table_arms` for the other settings.
 
-    `database` is an SQLAlchemy URL ("sqlite:///runs.db", "postgresql://user@host/name", ...) or a DuckDB file
-    ("runs.duckdb", "duckdb:///runs.duckdb"). Rows without ORDER BY come in any order, and the order of the draws
+    `database` is an SQLAlchemy URL ("sqlite:///runs.db", "postgresql://user@host/name", ...) or a file of SQLite
+    ("runs.db") or DuckDB ("runs.duckdb"). Rows without ORDER BY come in any order, and the order of the draws
     depends on it: add one where the same seed must give the same samples.
     """
     file = _duckdb_file(database)
@@ -100,6 +101,8 @@ def _from_server(query: str, database: str) -> Rows:
 
 def _engine(database: str) -> Engine:
     sqlalchemy = library("sqlalchemy")
+    if Path(database).suffix in _SQLITE_FILES and ":" not in database:
+        database = f"sqlite:///{database}"
     try:
         url: URL = sqlalchemy.make_url(database)
         if url.drivername in ("postgres", "postgresql"):

@@ -90,7 +90,8 @@ def _from_gap(config: Config, assumed: Assumed, seed: int) -> tuple[str, Plans]:
     distance, variance = _embedded(assumed.gap)
     plans: Plans = {_SIMULATED: partial(plan, **shared, gap=assumed.gap, strategy=_SIMULATED)}
     plans |= {name: partial(plan, **shared, gap=distance, variances=variance, strategy=name) for name in _BY_KERNEL}
-    return f"{n_arms} arms, means of the groups {assumed.gap:g} standard deviations apart (assumed)", plans
+    unit = "standard deviation" if assumed.gap == 1 else "standard deviations"
+    return f"{n_arms} arms, means of the groups {assumed.gap:g} {unit} apart (assumed)", plans
 
 
 def _embedded(gap: float) -> tuple[float, float]:

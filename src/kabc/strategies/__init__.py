@@ -8,7 +8,9 @@ from typing import Any
 
 from kabc.errors import SettingsError
 from kabc.kernels import Kernel
+from kabc.strategies.acb import ACB, ACBDagger, ACBStar
 from kabc.strategies.anytime import AnytimeKABC
+from kabc.strategies.atboc import ATBOC, LUCBBOC, BOCElim
 from kabc.strategies.base import Strategy
 from kabc.strategies.batch import BATCH
 from kabc.strategies.bernstein import BernsteinKABC
@@ -40,6 +42,12 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
     "boc-uniform": partial(BOC, sampling="uniform"),
     "boc-uniform-heuristic": partial(BOC, sampling="uniform", threshold="heuristic"),
     "boc-linear": partial(BOC, exploration="linear"),
+    "acb": ACB,
+    "acb-dagger": ACBDagger,
+    "acb-star": ACBStar,
+    "atboc": ATBOC,
+    "lucbboc": LUCBBOC,
+    "boc-elim": BOCElim,
 }
 
 

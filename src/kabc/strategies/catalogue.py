@@ -77,6 +77,26 @@ _ENTRIES += (
     ),
 )
 
+_ACB_PAPER = "Thuot, Carpentier, Giraud, Verzelen (2025), ALT, arXiv 2406.11485"
+_ACB_NEEDS = ("the number of groups", "sigma, the standard deviation (default 1)", "min_share, if it is known")
+_ATBOC_PAPER = "Chandran, Reddy, Bhashyam (2025), arXiv 2501.11421, a reconstruction"
+_LINKAGE = (*_BOC_ASSUMES[:3], "groups are the single linkage of the means")
+
+_ENTRIES += (
+    Entry("acb", _ACB_PAPER + ", appendix A", _BOC_ASSUMES, "heuristic", (*_ACB_NEEDS, "min_gap")),
+    Entry("acb-dagger", _ACB_PAPER + ", gaps unknown", _BOC_ASSUMES, "heuristic", _ACB_NEEDS),
+    Entry(
+        "acb-star",
+        _ACB_PAPER + ", the rigorous form",
+        (_IID, _INDEPENDENT, "sub-Gaussian noise of size sigma", "means differ", "hanson_wright is a valid constant"),
+        "proven",
+        (*_ACB_NEEDS[:2], "hanson_wright, the constant that the paper leaves open"),
+    ),
+    Entry("atboc", _ATBOC_PAPER, _LINKAGE, "proven", _BOC_NEEDS),
+    Entry("lucbboc", _ATBOC_PAPER, _LINKAGE, "proven", _BOC_NEEDS),
+    Entry("boc-elim", _ATBOC_PAPER, (*_LINKAGE, "samples are single numbers"), "proven", _BOC_NEEDS),
+)
+
 _EMBEDDINGS_DIFFER = "groups differ in the mean embedding of the kernel"
 _BY_KERNEL = ("the number of groups", "a kernel (else a pilot)")
 _ONE_ROUND = (*_BY_KERNEL, "samples_per_arm")
