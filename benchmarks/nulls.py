@@ -1,6 +1,6 @@
 """How often equal arms are told apart: all have one law, two groups are asked for, and it is looked at all the time.
 
-    python benchmarks/nulls.py [--runs 2000] [--delta 0.05] [--horizon 100] [--workers 2] [--json]
+    python benchmarks/nulls.py [--runs 2000] [--delta 0.05] [--horizon 60] [--only SETTING,..] [--workers 2] [--json]
 
 A false split is a run in which, at any time, some pair is told apart or the strategy stops. The table has its share
 with a 95 % Clopper-Pearson interval; it must not lie above delta. Settings: as it is by default; drifting scores (maps
@@ -105,7 +105,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--delta", type=float, default=0.05)
-    parser.add_argument("--horizon", type=int, default=100, help="samples per arm after which a run ends")
+    parser.add_argument("--horizon", type=int, default=60, help="samples per arm after which a run ends")
+    parser.add_argument("--only", default=",".join(SETTINGS), help="settings, with commas; default: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -113,7 +114,7 @@ def main() -> None:
     started = time.perf_counter()
     rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as pool:
-        for name in SETTINGS:
+        for name in options.only.split(","):
             pieces = [range(first, min(first + 50, options.runs)) for first in range(0, options.runs, 50)]
             waiting = [pool.submit(splits, name, piece, options.delta, options.horizon) for piece in pieces]
             false = 0
