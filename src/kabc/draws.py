@@ -64,7 +64,7 @@ class Sources:
         self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
         self.names = tuple(name for name, _ in named)
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
-        self.notes, self.columns, self.price = about.notes, about.columns, about.price
+        self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed
         self.drawn = [0] * len(self.arms)
         self.kept = Kept(len(self.arms))

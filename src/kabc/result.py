@@ -158,6 +158,7 @@ class Result:
     price: float = 0.0
     seconds: float = 0.0
     columns: tuple[str, ...] = field(default=(), repr=False)
+    levels: dict[str, dict[float, str]] = field(default_factory=dict, repr=False)  # categories behind the numbers
     samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
     trace: Trace | None = field(default=None, repr=False)
 

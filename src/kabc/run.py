@@ -289,6 +289,7 @@ class _Run:
             price=sources.price,
             seconds=time.perf_counter() - self.started,
             columns=sources.columns,
+            levels={column: dict(known) for column, known in sources.levels.items()},
             samples=samples,
             trace=self.tracer.trace(),
         )

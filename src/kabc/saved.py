@@ -82,6 +82,7 @@ def _packed(result: Result) -> dict[str, Any]:
         "version": VERSION,
         "names": result.text_names,
         **{name: getattr(result, name) for name in _PLAIN},
+        "levels": {column: list(known.items()) for column, known in result.levels.items()},
         "samples_per_arm": [result.samples_per_arm[name] for name in result.names],
         "rounds": [asdict(one) for one in result.rounds],
         "guarantee": asdict(result.guarantee),
@@ -100,6 +101,7 @@ def _unpacked(packed: dict[str, Any]) -> Result:
         raise ValueError(f"no status {plain['status']!r}")
     return Result(
         names=names,
+        levels={column: {float(code): str(text) for code, text in known} for column, known in packed["levels"].items()},
         samples_per_arm=dict(zip(names, packed["samples_per_arm"], strict=True)),
         rounds=tuple(Round(**one) for one in packed["rounds"]),
         guarantee=Guarantee(**guarantee | {key: tuple(guarantee[key]) for key in ("assumptions", "rule")}),

@@ -28,6 +28,7 @@ from kabc.arms.scans import Store, TableArm
 from kabc.arms.tables import table_arms
 from kabc.arms.values import N_FEATURES, category_code
 from kabc.errors import ArmError, KabcError, SampleError, SettingsError
+from kabc.report import group_values
 from kabc.samples import Array
 from kabc.testing import ArmConformance
 
@@ -613,3 +614,15 @@ class TestTableArm(ArmConformance):
 class TestWideArm(ArmConformance):
     def make_arm(self) -> Arm:
         return table_arms(pl.DataFrame({"a": range(8), "b": range(8)}), wide=True)["b"]
+
+
+def test_names_of_categories_come_back_with_the_result(tmp_path: Path) -> None:
+    colours = {"a": "red", "b": "red", "c": "blue"}
+    rows = [(arm, colour if place % 8 else "grey") for arm, colour in colours.items() for place in range(60)]
+    frame = pl.DataFrame(rows, schema=["arm", "colour"], orient="row")
+    result = kabc.cluster(frame, 2, arm="arm", types={"colour": "category"}, seed=0, progress=False)
+    assert set(result.levels["colour"].values()) == {"red", "blue", "grey"}
+    assert {value for rows in result.samples.values() for value in rows[:, 0]} <= set(result.levels["colour"])
+    result.save(tmp_path / "r.json")
+    assert kabc.load_result(tmp_path / "r.json").levels == result.levels
+    assert {level for column in group_values(result).columns for level in column.levels} == {"red", "blue", "grey"}

@@ -31,7 +31,7 @@ class NamedArms(dict[str, Arm]):
     """Arms by name, with what was decided about their values: types, missing values, failures, price.
 
     `notes` are sentences that the result repeats; `columns` name the columns of a sample; `price` is per sample;
-    `types` say what the columns of a table are: number, category or text.
+    `types` say what the columns of a table are: number, category or text; `levels` which category a number stands for.
     """
 
     def __init__(
@@ -41,12 +41,14 @@ class NamedArms(dict[str, Arm]):
         columns: Sequence[str] = (),
         price: float = 0.0,
         types: Mapping[str, str] | None = None,
+        levels: Mapping[str, dict[float, str]] | None = None,
     ) -> None:
         super().__init__(arms)
         self.notes = tuple(notes)
         self.columns = tuple(columns)
         self.price = price
         self.types = dict(types or {})
+        self.levels = {} if levels is None else levels  # filled as samples are drawn
 
 
 def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:

@@ -116,7 +116,9 @@ def arms_of(
     names = sorted(counts, key=_natural)
     store = Store(scan, names, np.array([counts[name] for name in names]), encoder, int(seed))
     arms = {name: TableArm(store, number) for number, name in enumerate(names)}
-    return NamedArms(arms, [f"columns: {encoder.describe()}", *notes], encoder.names, types=encoder.types)
+    return NamedArms(
+        arms, [f"columns: {encoder.describe()}", *notes], encoder.names, types=encoder.types, levels=encoder.levels
+    )
 
 
 def _arm_column(rows: Rows, arm: str | None) -> str:

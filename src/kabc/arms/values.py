@@ -28,6 +28,7 @@ N_FEATURES = 256  # of a text
 N_CHARACTERS = 64  # of a text
 _LONGEST_NGRAM = 3
 _HASH_BYTES = 6  # 48 bits: a float64 holds them exactly, and two of 10,000 categories meet once in 5 million tables
+_MOST_REMEMBERED = 1000  # categories of a column whose names are kept
 _MOST_CATEGORIES = 50
 _TEXT_WORDS = {"features": "text, hashed n-grams", "characters": f"text, first {N_CHARACTERS} characters"}
 
@@ -60,6 +61,7 @@ class Encoder:
         self.missing = missing
         self.text = text
         self.dropped = dict.fromkeys(columns, 0)
+        self.levels: dict[str, dict[float, str]] = {c: {} for c, kind in self.types.items() if kind == "category"}
         self.names = tuple(name for column in columns for name in self._names(column))  # (d,)
 
     def __call__(self, block: Block) -> Array:  # columns of n values -> (n, d)
@@ -105,12 +107,22 @@ class Encoder:
         absent = _absent(values)
         texts = ["" if gone else str(value) for value, gone in zip(values.tolist(), absent, strict=True)]
         if kind == "category":
-            part = np.array([category_code(text) for text in texts], dtype=np.float64).reshape(-1, 1)
+            codes = [category_code(text) for text in texts]
+            self._remember(self.levels[column], codes, texts, absent)
+            part = np.array(codes, dtype=np.float64).reshape(-1, 1)
         else:
             part = text_features(texts) if self.text == "features" else text_characters(texts)
         unlike = -1.0 / math.sqrt(N_FEATURES) if kind == "text" and self.text == "features" else -1.0
         part[absent] = unlike  # no code, count or character is negative
         return part, absent
+
+    @staticmethod
+    def _remember(
+        known: dict[float, str], codes: Sequence[float], texts: Sequence[str], absent: NDArray[np.bool_]
+    ) -> None:
+        """Which category a code stands for, for people to read; the codes alone are what is tested."""
+        if len(known) < _MOST_REMEMBERED:
+            known |= {code: text for code, text, gone in zip(codes, texts, absent, strict=True) if not gone}
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> None:

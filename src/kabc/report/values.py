@@ -73,7 +73,12 @@ def group_values(result: Result) -> GroupValues:
     unnamed = ("value",) if d == 1 else tuple(f"column {i + 1}" for i in range(d))
     names = tuple(map(plain, result.columns)) if len(result.columns) == d else unnamed
     features = {name: found[1] for name in names if (found := _FEATURE.fullmatch(name))}
-    columns = [_column(name, [block[:, i] for block in blocks]) for i, name in enumerate(names) if name not in features]
+    known = [result.levels.get(column, {}) for column in result.columns] if len(result.columns) == d else [{}] * d
+    columns = [
+        _column(name, [block[:, i] for block in blocks], known[i])
+        for i, name in enumerate(names)
+        if name not in features
+    ]
     columns.sort(key=lambda column: -column.gap)
     return GroupValues(
         nodes.groups,
@@ -84,15 +89,15 @@ def group_values(result: Result) -> GroupValues:
     )
 
 
-def _column(name: str, groups: list[NDArray[Any]]) -> Column:  # G arrays (m_g,)
+def _column(name: str, groups: list[NDArray[Any]], known: dict[float, str]) -> Column:  # G arrays (m_g,)
     everything = np.concatenate(groups)
     values, counts = np.unique(everything, return_counts=True)
     numbers = everything.dtype.kind in "iuf"
-    if numbers and len(values) > _MOST_LEVELS and not _are_codes(values):
+    if numbers and not known and len(values) > _MOST_LEVELS and not _are_codes(values):
         return _binned(name, everything, groups)
     kept = np.sort(np.argsort(-counts, kind="stable")[: _MOST_LEVELS - (len(values) > _MOST_LEVELS)])
     shares = np.array([[np.mean(group == value) for value in values[kept]] for group in groups])
-    levels = _levels(values, kept)
+    levels = _levels(values, kept, known)
     if len(kept) < len(values):
         shares, levels = np.column_stack([shares, 1 - shares.sum(axis=1)]), (*levels, "others")
     return Column(name, np.empty(0), levels, shares, np.full((len(groups), 5), np.nan))
@@ -117,7 +122,9 @@ def _are_codes(values: NDArray[Any]) -> bool:  # (n,) different values, ascendin
     return bool(_CODES[0] < values[-1] < _CODES[1] and np.all((values == np.rint(values)) & (values >= -1)))
 
 
-def _levels(values: NDArray[Any], kept: NDArray[np.intp]) -> tuple[str, ...]:
+def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: dict[float, str]) -> tuple[str, ...]:
+    if known:
+        return tuple(plain(known[value]) if value in known else "missing" for value in values[kept].tolist())
     if _are_codes(values):
         first = int(values[0] >= 0)  # the code of a missing one is not counted
         return tuple("missing" if values[i] < 0 else f"category {i + first}" for i in kept.tolist())
