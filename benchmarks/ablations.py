@@ -16,21 +16,19 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import kabc
+from kabc.bench import INSTANCES, Instance
+from kabc.bench.suites import AXES_10D
 from kabc.evidence.blocks import Index
 from kabc.partitions import components
 from kabc.scores.discriminant import Moments, Scorer
 from kabc.scores.maps import Fourier, Ranks, Scaled
 from kabc.strategies import anytime
 from kabc.strategies.anytime import AnytimeKABC
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from benchmarks.instances import AXES_10D, INSTANCES, Instance
 
 DELTA, MOST_PER_ARM = 0.05, 3_000
 CHOSEN = ("digits", "shapes", "rings", "cauchy", "counts", "unequal-gaps", "one-alone", "boc-moderate", "many")

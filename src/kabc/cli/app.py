@@ -179,6 +179,46 @@ def strategies(as_json: Json = False, debug: Debug = False) -> int:
 
 
 @app.command()
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[SUITE|INSTANCE]...", help="See --list. Default: all.")
+    ] = None,
+    strategies: Annotated[str | None, typer.Option(help="With commas; see kabc strategies. Default: all.")] = None,
+    instances: Annotated[
+        str | None, typer.Option(metavar="FILE.py", help="Your own: a list INSTANCES of kabc.bench.Instance.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...; the same for all strategies.")] = 10,
+    delta: Annotated[float, typer.Option(help="Error probability that every strategy is asked for.")] = 0.1,
+    cap: Annotated[
+        int | None, typer.Option(min=1, help="Give a run up at so many samples in all. Default: that of the instance.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Give a run up after so much computing.")] = 60.0,
+    out: Annotated[Path, typer.Option(help="Folder of the runs; those that are there are not made again.")] = Path(
+        "kabc-bench"
+    ),
+    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    list_: Annotated[bool, typer.Option("--list", help="Only list suites and instances.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> int:
+    """Compare strategies on instances whose truth is known: samples, errors, time, guarantees.
+
+    Example: kabc bench kabc --strategies anytime,kabc,boc --runs 20 --workers 2
+    """
+    from kabc.bench import Plan
+    from kabc.cli.bench import bench_it, list_suites
+    from kabc.cli.config import listed
+
+    if list_:
+        return list_suites(instances, as_json=as_json)
+    plan = Plan.of(
+        names or (), listed(strategies) or (), file=instances, runs=runs, delta=delta, cap=cap, limit=seconds
+    )
+    return bench_it(plan, out, workers=workers, as_json=as_json, quiet=quiet)
+
+
+@app.command()
 def show(
     result: Annotated[Path, typer.Argument(help="File written by kabc run --save.")],
     certificate: Certificate = False,

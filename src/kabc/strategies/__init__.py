@@ -11,6 +11,7 @@ from kabc.kernels import Kernel
 from kabc.strategies.acb import ACB, ACBDagger, ACBStar
 from kabc.strategies.anytime import AnytimeKABC
 from kabc.strategies.atboc import ATBOC, LUCBBOC, BOCElim
+from kabc.strategies.bandit_clustering import BanditClustering
 from kabc.strategies.base import Strategy
 from kabc.strategies.batch import BATCH
 from kabc.strategies.bernstein import BernsteinKABC
@@ -48,6 +49,7 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
     "atboc": ATBOC,
     "lucbboc": LUCBBOC,
     "boc-elim": BOCElim,
+    "bandit-clustering": BanditClustering,
 }
 
 

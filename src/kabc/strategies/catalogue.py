@@ -97,6 +97,16 @@ _ENTRIES += (
     Entry("boc-elim", _ATBOC_PAPER, (*_LINKAGE, "samples are single numbers"), "proven", _BOC_NEEDS),
 )
 
+_ENTRIES += (
+    Entry(
+        "bandit-clustering",
+        "Graf, Thuot, Verzelen (2025), ICML, arXiv 2503.11209",
+        (_IID, _INDEPENDENT, "sub-Gaussian noise of size sigma in each column", "means differ", "there are two groups"),
+        "proven",
+        ("sigma, the standard deviation (default 1)",),
+    ),
+)
+
 _EMBEDDINGS_DIFFER = "groups differ in the mean embedding of the kernel"
 _BY_KERNEL = ("the number of groups", "a kernel (else a pilot)")
 _ONE_ROUND = (*_BY_KERNEL, "samples_per_arm")

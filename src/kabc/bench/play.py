@@ -1,0 +1,169 @@
+"""One run of one strategy on one instance, every sample counted.
+
+All strategies see the same samples: those of an arm come from a stream that depends on the seed and the arm alone,
+whatever is asked for, and when.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.bench.contestants import CONTESTANTS, Contestant, UnfitError
+from kabc.bench.instances import Instance
+from kabc.bench.laws import Draw
+from kabc.errors import KabcError
+from kabc.kernels import Gaussian, Hamming, Kernel
+from kabc.partitions import Partition
+from kabc.samples import Array
+from kabc.strategies import make_strategy, needs_kernel
+from kabc.strategies.base import Request, Strategy
+
+PILOT = 20  # samples of each arm, as in kabc.cluster
+AT_CAP, IN_TIME, UNFIT, FAILED = "no stop at cap", "no stop in time", "unfit", "failed"
+
+_BLOCK = 2**15  # numbers that a stream draws at a time
+
+
+class Stream:
+    """The samples of one arm, in a fixed order."""
+
+    def __init__(self, draw: Draw, seed: int, arm: int) -> None:
+        self._draw, self._rng = draw, np.random.default_rng([seed, arm])
+        self._left: Array = draw(1, self._rng)  # the first sample tells how wide they are
+        self._rows = max(1, min(256, _BLOCK // self._left.shape[1]))
+
+    def next(self, n: int) -> Array:  # (n, d)
+        """The next n samples."""
+        blocks, held = [self._left], len(self._left)
+        while held < n:
+            blocks.append(self._draw(self._rows, self._rng))
+            held += self._rows
+        rows = np.concatenate(blocks)
+        self._left = rows[n:]
+        return rows[:n]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What identifies a run, so that it is not made twice."""
+
+    instance: str
+    fingerprint: str  # of the instance: another one of the same name is another job
+    strategy: str
+    seed: int
+    delta: float
+    cap: int  # samples in all
+    limit: float  # seconds of computing
+    n: int | None = None  # samples of each arm, of strategies with one round
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    status: str  # of the strategy, or one of the words above
+    wrong: bool
+    samples: int
+    queries: int | None = None  # of single features, where a strategy counts those
+    seconds: float = 0.0  # that the strategy computed
+    note: str = ""
+
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> Self:
+        """Back from a line of the file."""
+        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+
+    def as_row(self) -> dict[str, Any]:
+        """For a line of the file."""
+        return asdict(self)
+
+
+def fingerprint(instance: Instance) -> str:
+    """Changes with the truth and with the laws, as far as their first samples show."""
+    import hashlib
+
+    rng = np.random.default_rng(0)
+    digest = hashlib.sha256(repr(instance.labels).encode())
+    for law in instance.laws:
+        digest.update(np.ascontiguousarray(law.draw(3, rng)).tobytes())
+    return digest.hexdigest()[:12]
+
+
+def play(job: Job, instance: Instance) -> Outcome:
+    """Run it until it stops, or would go over the cap or the time."""
+    contestant = CONTESTANTS[job.strategy]
+    try:
+        return _Play(job, instance, contestant).outcome()
+    except UnfitError as error:
+        return Outcome(UNFIT, False, 0, note=str(error))
+    except KabcError as error:
+        return Outcome(FAILED, False, 0, note=f"{type(error).__name__}: {error}")
+
+
+class _Play:
+    def __init__(self, job: Job, instance: Instance, contestant: Contestant) -> None:
+        if contestant.by_means and instance.sigma is None:
+            raise UnfitError("there is no standard deviation")
+        self.job = job
+        self.truth = Partition.of(instance.labels)
+        self.instance = instance.standardised() if contestant.by_means else instance
+        self.options = contestant.options(self.instance, job.seed)
+        if job.n is not None:
+            self.options["samples_per_arm"] = job.n
+        self.own_kernel = contestant.own_kernel
+        self.streams = [Stream(draw, job.seed, arm) for arm, draw in enumerate(self.instance.arms)]
+        self.counted = 0  # samples drawn
+        self.seconds = 0.0
+
+    def outcome(self) -> Outcome:
+        began = time.process_time()
+        first, kernel = self._kernel()
+        strategy = make_strategy(
+            self.job.strategy,
+            self.instance.n_arms,
+            self.instance.n_groups,
+            self.job.delta,
+            kernel,
+            self.options,
+        )
+        request = strategy.ask()
+        while not strategy.stopped:
+            if self.counted + (0 if first else sum(request.values())) > self.job.cap:
+                return self._ended(strategy, AT_CAP)
+            if time.process_time() - began > self.job.limit:
+                return self._ended(strategy, IN_TIME)
+            samples = first or self._draw(request)
+            first = None
+            started = time.process_time()
+            strategy.tell(samples)
+            request = strategy.ask()
+            self.seconds += time.process_time() - started
+        certified = strategy.recommend().certified
+        status = "stopped" if strategy.status == "decided" and not certified else str(strategy.status)
+        return self._ended(strategy, status)
+
+    def _ended(self, strategy: Strategy, status: str) -> Outcome:
+        found = status in ("decided", "stopped") and strategy.recommend().matches(self.truth)
+        undecided = status in (AT_CAP, IN_TIME, "budget")
+        queries = getattr(strategy, "n_queries", None)
+        return Outcome(status, not (found or undecided), self.counted, queries, self.seconds)
+
+    def _draw(self, request: Request) -> dict[int, NDArray[Any]]:
+        self.counted += sum(request.values())
+        return {arm: self.streams[arm].next(n) for arm, n in request.items()}
+
+    def _kernel(self) -> tuple[dict[int, NDArray[Any]] | None, Kernel | None]:
+        """The kernel, and the samples it was chosen on where they are to be used."""
+        if not needs_kernel(self.job.strategy):
+            return None, None
+        if self.instance.symbols is not None:
+            return None, Hamming()
+        n = self.job.n if self.own_kernel and self.job.n is not None else PILOT
+        seen = self._draw(dict.fromkeys(range(self.instance.n_arms), n))
+        kernel = Gaussian.from_pilot(np.concatenate(list(seen.values())))
+        return (seen if self.own_kernel else None), kernel

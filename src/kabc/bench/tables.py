@@ -1,0 +1,199 @@
+"""What the runs say: one row for each strategy on each instance, as a table for people and as data."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kabc.bench.contestants import CONTESTANTS
+from kabc.bench.harness import Plan, enough
+from kabc.bench.play import AT_CAP, FAILED, IN_TIME, UNFIT, Job, Outcome
+from kabc.errors import SettingsError
+from kabc.strategies.catalogue import CATALOGUE
+
+_UNDECIDED = (AT_CAP, IN_TIME, "budget")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A strategy on an instance, over all seeds."""
+
+    suite: str
+    instance: str
+    n_arms: int
+    strategy: str
+    guarantee: str  # proven, heuristic, or oracle budget
+    violated: tuple[str, ...]  # its assumptions
+    runs: int
+    samples: float  # mean, in all; a run without a stop counts what it took
+    sd: float
+    queries: float | None  # mean number of single features, where a strategy counts those
+    wrong: int
+    wrong_low: float  # 95 % Clopper-Pearson interval of the probability of being wrong
+    wrong_high: float
+    undecided: int
+    ending: str  # why it did not stop, or could not be run; "" if all runs stopped
+    seconds_per_1000: float
+    n: int | None  # samples of each arm, of strategies of one round
+
+    @property
+    def stops(self) -> bool:
+        """Whether at least one run had an answer."""
+        return self.runs > self.undecided
+
+    @property
+    def unfit(self) -> bool:
+        """Whether it could not be run."""
+        return self.runs == 0
+
+
+def summarise(plan: Plan, found: Mapping[Job, Outcome]) -> list[Row]:
+    """In the order of the plan."""
+    cells: dict[tuple[str, str], dict[int | None, list[Outcome]]] = {}
+    for job, outcome in sorted(found.items(), key=lambda item: item[0].seed):
+        cells.setdefault((job.instance, job.strategy), {}).setdefault(job.n, []).append(outcome)
+    return [
+        _row(plan, instance, strategy, cells[instance, strategy])
+        for instance in plan.instances
+        for strategy in plan.strategies
+        if (instance, strategy) in cells
+    ]
+
+
+def _row(plan: Plan, instance: str, strategy: str, by_n: Mapping[int | None, list[Outcome]]) -> Row:
+    from scipy.stats import binomtest
+
+    one, contestant = plan.known()[instance], CONTESTANTS[strategy]
+    n = max((n for n in by_n if n is not None), default=None)  # the last one tried is the one that was enough
+    outcomes = by_n[n]
+    played = [outcome for outcome in outcomes if outcome.status not in (UNFIT, FAILED)]
+    samples = [outcome.samples for outcome in played]
+    queries = [outcome.queries for outcome in played if outcome.queries is not None]
+    wrong = sum(outcome.wrong for outcome in played)
+    interval = binomtest(wrong, len(played)).proportion_ci(0.95) if played else None
+    short = contestant.one_round and bool(played) and not enough(played, plan.delta)
+    return Row(
+        suite=plan.suite(instance),
+        instance=instance,
+        n_arms=one.n_arms,
+        strategy=strategy,
+        guarantee="oracle budget" if contestant.one_round else CATALOGUE[strategy].guarantee,
+        violated=contestant.violated(one),
+        runs=len(played),
+        samples=statistics.fmean(samples) if samples else 0.0,
+        sd=statistics.stdev(samples) if len(samples) > 1 else 0.0,
+        queries=statistics.fmean(queries) if queries else None,
+        wrong=0 if short else wrong,
+        wrong_low=0.0 if interval is None else float(interval.low),
+        wrong_high=1.0 if interval is None else float(interval.high),
+        undecided=len(played) if short else sum(outcome.status in _UNDECIDED for outcome in played),
+        ending="not enough at cap" if short else _ending(outcomes),
+        seconds_per_1000=1000 * sum(outcome.seconds for outcome in played) / max(1, sum(samples)),
+        n=n,
+    )
+
+
+def _ending(outcomes: Sequence[Outcome]) -> str:
+    for word in (FAILED, UNFIT, AT_CAP, IN_TIME):
+        notes = [outcome.note for outcome in outcomes if outcome.status == word]
+        if notes:
+            return f"{word}: {notes[0]}" if notes[0] else word
+    return ""
+
+
+# ---------------------------------------------------------------- for people
+
+HEAD = (
+    "strategy",
+    "samples",
+    "sd",
+    "per arm",
+    "wrong",
+    "95 % interval",
+    "s/1,000",
+    "guarantee",
+    "assumptions",
+)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """What a line of the table says; an answer that was not reached is said in words, not as a number."""
+    assumptions = "violated: " + ", ".join(row.violated) if row.violated else "met"
+    if row.unfit:
+        return (row.strategy, "not run", "", "", "", "", "", row.guarantee, row.ending)
+    if not row.stops:
+        samples = row.ending
+    else:
+        samples = f"{row.samples:,.0f}" + (f", {row.undecided} of {row.runs} {row.ending}" if row.undecided else "")
+    return (
+        row.strategy,
+        samples,
+        f"{row.sd:,.0f}" if row.stops else "",
+        f"{row.samples / row.n_arms:,.1f}" if row.stops else "",
+        f"{row.wrong} of {row.runs}",
+        f"{100 * row.wrong_low:.0f}-{100 * row.wrong_high:.0f} %" if row.stops else "",
+        f"{row.seconds_per_1000:.2g}",
+        row.guarantee,
+        assumptions,
+    )
+
+
+def as_text(rows: Sequence[Row], plan: Plan) -> str:
+    """One table for each suite and instance, for a terminal."""
+    blocks = []
+    for title, lines in _by_instance(rows, plan):
+        table = [HEAD, *lines]
+        widths = [max(len(line[place]) for line in table) for place in range(len(HEAD))]
+        left = {0, 1, 7, 8}
+        text = [
+            "  ".join(
+                cell.ljust(width) if place in left else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in table
+        ]
+        blocks.append("\n".join([title, *text]))
+    return "\n\n".join(blocks)
+
+
+def as_markdown(rows: Sequence[Row], plan: Plan) -> str:
+    """The same, for a page."""
+    blocks = []
+    for title, lines in _by_instance(rows, plan):
+        table = [HEAD, ("---",) * len(HEAD), *lines]
+        blocks.append("\n".join([f"### {title}", "", *("| " + " | ".join(line) + " |" for line in table)]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _by_instance(rows: Sequence[Row], plan: Plan) -> Iterable[tuple[str, list[tuple[str, ...]]]]:
+    known = plan.known()
+    for name in dict.fromkeys(row.instance for row in rows):
+        one = known[name]
+        mine = [row for row in rows if row.instance == name]
+        cap = one.cap if plan.cap is None else plan.cap
+        title = (
+            f"{mine[0].suite} / {name}: {one.hard} (N = {one.n_arms}, K = {one.n_groups}, delta = {plan.delta:g}, "
+            f"{plan.runs} runs, cap {cap:,})"
+        )
+        yield title, [cells(row) for row in mine]
+
+
+# ---------------------------------------------------------------- for programs
+
+
+def as_data(rows: Iterable[Row]) -> list[dict[str, object]]:
+    """Plain values."""
+    return [asdict(row) | {"violated": list(row.violated)} for row in rows]
+
+
+def write_parquet(found: Mapping[Job, Outcome], path: Path) -> None:
+    """Every run, as a table."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise SettingsError("runs.parquet needs pyarrow; pip install 'kabc[data]'") from None
+    rows = [asdict(job) | outcome.as_row() for job, outcome in found.items()]
+    pq.write_table(pa.Table.from_pylist(rows), path)
