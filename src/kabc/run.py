@@ -276,7 +276,7 @@ class _Run:
             status=status,
             evidence=strategy.evidence(),
             samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
-            rounds=strategy.rounds,
+            rounds=tuple(strategy.rounds),
             guarantee=strategy.guarantee(),
             delta=strategy.delta,
             n_clusters=strategy.n_clusters,

@@ -1,4 +1,4 @@
-"""ask and tell in every order: a wrong tell is refused by name and changes nothing."""
+"""What is told: faults are named with their arm, and numbers of all types are taken for what they are."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kabc import KABC, Cluster, Function, Gaussian, KabcError, KernelBoundsError, Linear, ProtocolError, SampleError
+from kabc.result import Round
 from kabc.strategies import Strategy
-
-MAKERS: dict[str, Callable[[], Strategy]] = {
-    "cluster": lambda: Cluster(3, 6, 0.5, Gaussian(1.0)),
-    "published": lambda: KABC(3, 2, 1.0, Gaussian(1.0)),
-    "kept": lambda: KABC(3, 2, 1.0, Gaussian(1.0), keep_samples=True),
-    "tight": lambda: KABC.tight(3, 2, 1.0, Gaussian(1.0)),
-}
+from kabc.strategies.base import Rounds
 
 
 def good(strategy: Strategy, seed: int = 0) -> dict[int, Any]:
@@ -60,86 +55,29 @@ WRONG: dict[str, tuple[Callable[[dict[int, Any]], Any], type[KabcError], str]] =
 }
 
 
-@pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_tell_is_named_and_changes_nothing(maker: str, fault: str) -> None:
-    strategy = MAKERS[maker]()
+def test_a_wrong_tell_is_named_and_changes_nothing(fault: str) -> None:
+    strategy = KABC(3, 2, 1.0, Gaussian(1.0))
     spoil, error, message = WRONG[fault]
     before = snapshot(strategy)
     with pytest.raises(error, match=message):
         strategy.tell(spoil(good(strategy)))
     assert snapshot(strategy) == before
-    strategy.tell(good(strategy))
-    assert strategy.rounds
 
 
-@given(
-    maker=st.sampled_from(sorted(MAKERS)),
-    moves=st.lists(st.sampled_from(["ask", "tell", "look", *sorted(WRONG)]), min_size=1, max_size=12),
-    seed=st.integers(0, 100),
-)
-@settings(max_examples=60, deadline=None)
-def test_any_sequence_of_moves_keeps_the_books(maker: str, moves: list[str], seed: int) -> None:
-    strategy = MAKERS[maker]()
-    told = 0
-    for move in moves:
-        before = snapshot(strategy)
-        if move == "tell" and not strategy.stopped and strategy.ask()[0] < 400:
-            told += sum(strategy.ask().values())
-            strategy.tell(good(strategy, seed))
-        elif move in WRONG or move == "tell":
-            samples = good(strategy, seed) if not strategy.stopped else {0: np.zeros((1, 2))}
-            wrong = samples if strategy.stopped else WRONG.get(move, WRONG["nothing"])[0](samples)
-            with pytest.raises(KabcError):
-                strategy.tell(wrong)
-            assert snapshot(strategy) == before
-        else:
-            strategy.ask()
-            strategy.recommend()
-            strategy.guarantee()
-            assert snapshot(strategy) == before
-        assert strategy.n_samples == told
-        assert bool(strategy.ask()) == (not strategy.stopped)
-
-
-@pytest.mark.parametrize("maker", MAKERS)
-def test_a_tell_needs_an_ask_of_its_own(maker: str) -> None:
-    strategy, twin = MAKERS[maker](), MAKERS[maker]()
-    samples = good(twin)
+def test_a_tell_out_of_turn_is_told_why() -> None:
+    strategy = Cluster(3, 6, 0.5, Gaussian(1.0))
     with pytest.raises(ProtocolError, match="without ask"):
-        strategy.tell(samples)
-    assert strategy.n_samples == 0
-    strategy.ask()
-    strategy.tell(samples)
-    with pytest.raises(ProtocolError, match="without ask"):
-        strategy.tell(samples)
-    assert len(strategy.rounds) == 1
-
-
-def test_after_the_end_there_is_nothing_to_tell() -> None:
-    strategy = MAKERS["cluster"]()
+        strategy.tell({})
     strategy.tell(good(strategy))
     assert strategy.ask() == {}
     with pytest.raises(ProtocolError, match="stopped"):
         strategy.tell({0: np.zeros((6, 2))})
 
 
-def test_a_request_belongs_to_its_asker() -> None:
-    strategy = MAKERS["published"]()
-    strategy.ask().clear()
-    assert len(strategy.ask()) == 3
-
-
-def test_dimensions_must_agree_between_rounds() -> None:
-    strategy = MAKERS["published"]()
-    strategy.tell(good(strategy))
-    with pytest.raises(SampleError, match="column"):
-        strategy.tell({arm: np.zeros((count, 3)) for arm, count in strategy.ask().items()})
-
-
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.float32, bool])
 def test_narrow_numbers_are_widened_before_any_arithmetic(dtype: type) -> None:
-    strategy, wide = MAKERS["cluster"](), MAKERS["cluster"]()
+    strategy, wide = (Cluster(3, 6, 0.5, Gaussian(1.0)) for _ in range(2))
     rng = np.random.default_rng(0)
     samples: dict[int, Any] = {arm: rng.integers(0, 120, (6, 2)).astype(dtype) for arm in range(3)}
     strategy.ask()
@@ -147,25 +85,6 @@ def test_narrow_numbers_are_widened_before_any_arithmetic(dtype: type) -> None:
     wide.ask()
     wide.tell({arm: values.astype(np.float64) for arm, values in samples.items()})
     assert np.array_equal(strategy.evidence().distances, wide.evidence().distances)
-
-
-def test_told_samples_are_not_modified_and_not_kept_alive_to_change_later() -> None:
-    strategy, twin = MAKERS["kept"](), MAKERS["kept"]()
-    samples = good(strategy)
-    copies = {arm: values.copy() for arm, values in samples.items()}
-    strategy.ask()
-    strategy.tell(samples)
-    twin.ask()
-    twin.tell(copies)
-    assert all(np.array_equal(samples[arm], copies[arm]) for arm in samples)
-    for values in samples.values():
-        values[:] = 1e9  # the caller reuses its buffers
-    more = good(strategy, seed=1)
-    strategy.ask()
-    strategy.tell(more)
-    twin.ask()
-    twin.tell(more)
-    assert np.array_equal(strategy.evidence().distances, twin.evidence().distances)
 
 
 def test_broken_bounds_of_a_declared_kernel_are_an_error_that_changes_nothing() -> None:
@@ -190,3 +109,21 @@ def test_identical_samples_in_all_arms_are_one_group() -> None:
     strategy.tell({arm: np.full((6, 2), 4.2) for arm in range(3)})
     assert strategy.recommend().labels == (0, 0, 0)
     assert np.array_equal(strategy.evidence().distances, np.zeros((3, 3)))
+
+
+@given(n=st.integers(0, 5), more=st.integers(0, 3), start=st.integers(-7, 7), stop=st.integers(-7, 7))
+def test_rounds_are_a_tuple_that_does_not_grow_with_the_list_behind_it(
+    n: int, more: int, start: int, stop: int
+) -> None:
+    growing = [Round(number, 0.1, 1, number, 1) for number in range(n)]
+    rounds, like = Rounds(growing, n), tuple(growing)
+    growing += [Round(n + number, 0.1, 1, 1, 1) for number in range(more)]
+    assert rounds == like and hash(rounds) == hash(like) and repr(rounds) == repr(like)
+    assert list(rounds) == list(like) and len(rounds) == n
+    assert rounds[start:stop] == like[start:stop] and rounds[::-1] == like[::-1]
+    if -n <= start < n:
+        assert rounds[start] == like[start]
+    else:
+        with pytest.raises(IndexError):
+            rounds[start]
+    assert (rounds == growing) == (more == 0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import kabc
-from kabc import Partition, ProtocolError, SampleError, SettingsError
+from kabc import Partition, SampleError, SettingsError
 from kabc.partitions import single_linkage
 from kabc.strategies import atboc
 from kabc.strategies.atboc import ATBOC, LUCBBOC, BOCElim
@@ -252,22 +252,6 @@ def test_atboc_leaves_no_arm_behind() -> None:
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_asking_and_looking_change_nothing_and_a_pickled_run_goes_on_as_before(maker: str) -> None:
-    watched = MAKERS[maker](5, 3, 0.1)
-    rng = np.random.default_rng(0)
-    assert np.isnan(watched.evidence().distances).all()
-    while not watched.stopped:
-        assert watched.ask() == watched.ask()
-        watched.tell({arm: 8 * PAPER_1[arm] + rng.normal(size=(n, 1)) for arm, n in watched.ask().items()})
-        watched = pickle.loads(pickle.dumps(watched))
-        watched.recommend(), watched.evidence(), watched.guarantee()
-    assert watched.rounds == run(MAKERS[maker](5, 3, 0.1), 8 * PAPER_1).rounds
-    assert watched.ask() == {}
-    with pytest.raises(ProtocolError, match="stopped"):
-        watched.tell({})
-
-
-@pytest.mark.parametrize("maker", MAKERS)
 def test_evidence_shows_distances_of_means_and_who_was_told_apart_when(maker: str) -> None:
     strategy = MAKERS[maker](5, 3, 0.1, sigma=2.0)
     held: dict[int, list[Array]] = {arm: [] for arm in range(5)}
@@ -294,24 +278,13 @@ def test_it_says_that_it_is_a_reconstruction_and_what_it_takes_for_granted(maker
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize(
-    ("spoil", "error", "message"),
-    [
-        (lambda s: {}, ProtocolError, "arm . are missing"),
-        (lambda s: {arm: np.full((1, 1), np.nan) for arm in s}, SampleError, "arm .: .*nan"),
-        (lambda s: {arm: np.full((1, 2), 0.0) for arm in s}, SampleError, "2 column"),
-        (lambda s: {arm: np.full((1, 1), -1e120) for arm in s}, SampleError, "5e[+]119 standard deviations"),
-    ],
-)
-def test_a_wrong_tell_is_refused_and_changes_nothing(
-    maker: str, spoil: Any, error: type[Exception], message: str
-) -> None:
+def test_a_sample_too_far_for_squares_is_refused_and_changes_nothing(maker: str) -> None:
     strategy = MAKERS[maker](5, 3, 0.1, sigma=2.0)
     strategy.tell({arm: PAPER_1[arm][None] for arm in strategy.ask()})
-    request = strategy.ask()
+    far = {arm: np.full((n, 1), -1e120) for arm, n in strategy.ask().items()}
     before = pickle.dumps(strategy)
-    with pytest.raises(error, match=message):
-        strategy.tell(spoil(request))
+    with pytest.raises(SampleError, match=r"5e[+]119 standard deviations"):
+        strategy.tell(far)
     assert pickle.dumps(strategy) == before
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import math
-import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import kabc
-from kabc import Gaussian, Partition, ProtocolError, RandomFeatures, SampleError, SettingsError
+from kabc import Gaussian, Partition, RandomFeatures, SettingsError
 from kabc.partitions import components
 from kabc.strategies import batch
 from kabc.strategies.base import Strategy
@@ -154,9 +153,7 @@ def test_a_heuristic_draws_once_and_certifies_nothing(name: str, kernel: Any) ->
     assert strategy.ask() == dict.fromkeys(range(6), 30)
     assert strategy.recommend().n_groups == 1
     strategy.tell(answers(strategy))
-    assert strategy.stopped
-    assert strategy.ask() == {}
-    assert strategy.status != "decided"
+    assert strategy.status == "stopped"
     assert strategy.recommend().matches(TRUTH)
     assert not strategy.recommend().certified
     assert strategy.n_groups_at_least == 1
@@ -174,32 +171,6 @@ def test_a_run_says_how_much_it_certifies(name: str) -> None:
     assert result.needs is None
     assert ("group (guess)" in str(result)) == (name != "mmd-permutation")
     assert name in result.certificate() or "permutation" in result.certificate()
-
-
-@pytest.mark.parametrize("name", BATCH)
-def test_a_wrong_tell_changes_nothing(name: str) -> None:
-    strategy = make(name)
-    before = pickle.dumps((strategy.ask(), strategy.rounds, strategy.evidence()))
-    samples = answers(strategy)
-    with pytest.raises(SampleError, match="arm 2"):
-        strategy.tell(samples | {2: samples[2][1:]})
-    with pytest.raises(ProtocolError, match="missing"):
-        strategy.tell({0: samples[0]})
-    assert pickle.dumps((strategy.ask(), strategy.rounds, strategy.evidence())) == before
-    strategy.tell(samples)
-    with pytest.raises(ProtocolError, match="without ask"):
-        strategy.tell(samples)
-
-
-@pytest.mark.parametrize("name", BATCH)
-def test_the_same_seed_gives_the_same_answer(name: str) -> None:
-    one, other = make(name, seed=5), make(name, seed=5)
-    samples = answers(one)
-    other.ask()
-    one.tell(samples)
-    other.tell(samples)
-    assert pickle.dumps(one.evidence()) == pickle.dumps(other.evidence())
-    assert one.recommend() == other.recommend()
 
 
 def test_bad_settings_are_refused_by_name() -> None:

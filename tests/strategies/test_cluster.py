@@ -10,15 +10,6 @@ import pytest
 from kabc import Cluster, Gaussian, Hamming, Linear, RandomFeatures, SettingsError
 
 
-def test_it_asks_once_and_then_never_again() -> None:
-    strategy = Cluster(3, 7, 0.1, Gaussian(1.0))
-    assert strategy.ask() == strategy.ask() == {0: 7, 1: 7, 2: 7}
-    strategy.tell({arm: np.arange(7.0) for arm in range(3)})
-    assert strategy.ask() == {}
-    assert strategy.stopped
-    assert strategy.n_samples == 21
-
-
 def test_without_a_separation_the_partition_is_a_guess() -> None:
     strategy = Cluster(2, 200, 0.5, Gaussian(1.0))
     strategy.ask()

@@ -8,6 +8,7 @@ pilot, which is counted; batch heuristics have no proof to lose and take it from
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,7 @@ class Contestant:
     by_means: bool = False  # gets standardised samples
     one_round: bool = False  # the harness looks for the smallest number of samples that is enough
     own_kernel: bool = False  # from the samples that it clusters
+    most_arms: float = math.inf  # beyond, one round takes longer than all others together
 
     def violated(self, instance: Instance) -> tuple[str, ...]:
         """Assumptions that do not hold on the instance."""
@@ -111,7 +113,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "acb": Contestant(_MEANS, _acb, by_means=True),
     "acb-dagger": Contestant(_MEANS, _dagger, by_means=True),
     "acb-star": Contestant(_MEANS, _star, by_means=True),
-    "atboc": _BOC,
+    "atboc": Contestant(_MEANS, _sigma, by_means=True, most_arms=300),
     "lucbboc": _BOC,
     "boc-elim": Contestant(_MEANS | {"one column"}, _one_column, by_means=True),
     "tas-fw": Contestant(frozenset({"finite alphabet"}), _alphabet),

@@ -6,8 +6,13 @@ whatever is asked for, and when.
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from types import FrameType
 from typing import Any, Self
 
 import numpy as np
@@ -96,19 +101,49 @@ def fingerprint(instance: Instance) -> str:
 
 def play(job: Job, instance: Instance) -> Outcome:
     """Run it until it stops, or would go over the cap or the time."""
-    contestant = CONTESTANTS[job.strategy]
     try:
-        return _Play(job, instance, contestant).outcome()
+        game = _Play(job, instance, CONTESTANTS[job.strategy])
+        try:
+            with _limited(job.limit):
+                return game.outcome()
+        except _OutOfTimeError:
+            return Outcome(IN_TIME, False, game.counted, seconds=job.limit)
     except UnfitError as error:
         return Outcome(UNFIT, False, 0, note=str(error))
     except KabcError as error:
         return Outcome(FAILED, False, 0, note=f"{type(error).__name__}: {error}")
 
 
+class _OutOfTimeError(Exception):
+    pass
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """End it in the middle of a round, where the system has a clock for computing time; else between rounds alone."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise _OutOfTimeError
+
+    usual = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, usual)
+
+
 class _Play:
     def __init__(self, job: Job, instance: Instance, contestant: Contestant) -> None:
         if contestant.by_means and instance.sigma is None:
             raise UnfitError("there is no standard deviation")
+        if instance.n_arms > contestant.most_arms:
+            raise UnfitError(f"a round takes too long with more than {contestant.most_arms:g} arms")
         self.job = job
         self.truth = Partition.of(instance.labels)
         self.instance = instance.standardised() if contestant.by_means else instance

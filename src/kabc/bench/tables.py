@@ -123,10 +123,11 @@ def cells(row: Row) -> tuple[str, ...]:
     assumptions = "violated: " + ", ".join(row.violated) if row.violated else "met"
     if row.unfit:
         return (row.strategy, "not run", "", "", "", "", "", row.guarantee, row.ending)
-    if not row.stops:
-        samples = row.ending
-    else:
-        samples = f"{row.samples:,.0f}" + (f", {row.undecided} of {row.runs} {row.ending}" if row.undecided else "")
+    samples = f"{row.samples:,.0f}" if row.stops else row.ending
+    if row.stops and row.undecided:
+        samples += f", {row.undecided} of {row.runs} {row.ending}"
+    if row.stops and row.queries is not None:
+        samples += f" ({row.queries:,.0f} single values)"
     return (
         row.strategy,
         samples,

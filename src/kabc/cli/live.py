@@ -118,7 +118,7 @@ def _look(strategy: Strategy) -> _Seen:
         status="interrupted",
         evidence=evidence,
         samples_per_arm={},
-        rounds=strategy.rounds,
+        rounds=tuple(strategy.rounds),
         guarantee=strategy.guarantee(),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,

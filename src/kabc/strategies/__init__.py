@@ -20,6 +20,7 @@ from kabc.strategies.cluster import Cluster
 from kabc.strategies.kabc import KABC
 from kabc.strategies.manole_ramdas import ManoleRamdasKABC
 from kabc.strategies.permutation import PermutationKABC
+from kabc.strategies.tas_fw import TaSFW
 from kabc.strategies.witness import WitnessKABC
 
 __all__ = ["BOC", "KABC", "STRATEGIES", "AnytimeKABC", "Cluster", "Strategy", "make_strategy", "needs_kernel"]
@@ -49,6 +50,7 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
     "atboc": ATBOC,
     "lucbboc": LUCBBOC,
     "boc-elim": BOCElim,
+    "tas-fw": TaSFW,
     "bandit-clustering": BanditClustering,
 }
 

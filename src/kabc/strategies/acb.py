@@ -32,15 +32,16 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import SampleError, SettingsError
+from kabc.errors import SettingsError
 from kabc.partitions import Partition
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array
 from kabc.strategies.base import (
     Request,
-    arms_number,
+    Stepwise,
     checked_samples,
-    error_probability,
+    evidence_of_means,
+    in_units,
     positive_number,
     whole_number,
 )
@@ -49,7 +50,6 @@ Calibration = Literal["published", "corrected"]
 Constants = Literal["published", "corrected", "proven"]
 _Step = Literal["represent", "screen", "measure", "classify"]
 
-_FARTHEST = 1e100  # standard deviations: squares of sums of these are still numbers
 _MOST_VALUES = 4_000_000  # numbers asked for in one round: 32 MB
 _ROOM = 4  # candidates, in units of what it takes to pick every group
 _NODES = 400  # of an integral over a smooth density a few standard deviations wide
@@ -260,7 +260,7 @@ class _Mean:
 # ---------------------------------------------------------------- algorithms
 
 
-class _Active(ABC):
+class _Active(Stepwise):
     """What ACB, ACB-dagger and ACB* share: searches until one finds K representatives, then the classification."""
 
     kernel = None
@@ -269,9 +269,8 @@ class _Active(ABC):
     def __init__(
         self, n_arms: int, n_clusters: int, delta: float, rule: Rule, sigma: float, seed: int, keep_samples: bool
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self.sigma = positive_number("sigma", sigma)
         self.seed = whole_number("seed", seed, 0)
         self.keep_samples = bool(keep_samples)
@@ -288,12 +287,9 @@ class _Active(ABC):
         self._step: _Step = "represent"
         self._collection: _Collection | None = None  # None until the first sample tells the number of columns
         self._search: Search | None = None
-        self._asked: Request | None = None
         self._drawn = np.zeros(self.n_arms, dtype=np.int64)
         self._evidence = Evidence.none(self.n_arms)
         self._labels: NDArray[np.int64] = np.zeros(self.n_arms, dtype=np.int64)
-        self._rounds: list[Round] = []
-        self._status: Status | None = None
 
     # ------------------------------------------------------------ what the three differ in
 
@@ -315,22 +311,6 @@ class _Active(ABC):
     # ------------------------------------------------------------ what to draw
 
     @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return int(self._drawn.sum())
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return tuple(self._rounds)
-
-    @property
     def n_groups_at_least(self) -> int:
         return self.n_clusters if self.recommend().certified else 1
 
@@ -339,12 +319,8 @@ class _Active(ABC):
         """Whether the error probability is proven, up to the constant that was declared."""
         return isinstance(self._rule, Proven)
 
-    def ask(self) -> Request:
-        if self.stopped:
-            self._asked = {}
-        else:
-            self._asked = {self._candidate: 1} if self._collection is None else self._collection.request()
-        return dict(self._asked)
+    def _request(self) -> Request:
+        return {self._candidate: 1} if self._collection is None else self._collection.request()
 
     def _pick(self) -> int:
         """Any arm, with replacement."""
@@ -360,15 +336,10 @@ class _Active(ABC):
         columns = None if self._collection is None else self._columns
         rows = checked_samples(samples, self._asked, None, columns)
         assert self._asked is not None
-        points = [row / self.sigma for row in rows]
-        farthest = max(float(np.abs(row).max()) for row in points)
-        if farthest > _FARTHEST:
-            raise SampleError(
-                f"a sample is {farthest:.3g} standard deviations from 0, too far for squares to be numbers; "
-                "subtract a fixed location, or check sigma"
-            )
+        points = in_units(rows, self.sigma)
         # Nothing above changed the state; nothing below can fail.
-        arms, self._asked = list(self._asked), None
+        arms = list(self._asked)
+        self._take(rows)
         for arm, row in zip(arms, points, strict=True):
             self._drawn[arm] += len(row)
         number = len(self._rounds) + 1
@@ -378,7 +349,7 @@ class _Active(ABC):
             self._labels = np.arange(self.n_arms) % self.n_clusters
             self._decide(number)
         n_groups = self.n_clusters if self.stopped else max(1, len(self._found))
-        self._rounds.append(Round(number, self.delta, int(self._drawn.max()), self.n_samples, n_groups))
+        self._close_round(int(self._drawn.max()), n_groups)
 
     def _absorb(self, points: Mapping[int, Array], number: int) -> None:
         if self._collection is None:
@@ -479,19 +450,13 @@ class _Active(ABC):
         distances[:, self._found] = self.sigma * np.sqrt(np.maximum(squares, 0.0))
         distances[self._found] = distances[:, self._found].T
         counts = np.array([self._rule.halves * done.per_half[arm] for arm in range(self.n_arms)])
-        unknown = np.full_like(distances, np.nan)
-        self._evidence = Evidence(
-            self._evidence.told_in_round, counts, distances, unknown, np.full(self.n_arms, np.nan)
-        )
+        self._evidence = evidence_of_means(self._evidence.told_in_round, counts, distances)
 
     def _decide(self, number: int) -> None:
         self._status = "decided"
         self._collection = None
         apart = self._labels[:, None] != self._labels[None, :]
-        seen = self._evidence
-        self._evidence = Evidence(
-            np.where(apart, number, 0), seen.counts, seen.distances, seen.thresholds, seen.variances
-        )
+        self._evidence = replace(self._evidence, told_in_round=np.where(apart, number, 0))
 
     # ------------------------------------------------------------ what people see
 

@@ -27,11 +27,11 @@ from kabc.evidence.blocks import Block
 from kabc.forced import Forced, forced_partition
 from kabc.kernels import Kernel
 from kabc.partitions import Partition, components
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array
 from kabc.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.scores.maps import FeatureMap, default_maps
-from kabc.strategies.base import Request, arms_number, checked_samples, error_probability, whole_number
+from kabc.strategies.base import Request, Stepwise, checked_samples, whole_number
 from kabc.strategies.claims import Claim, renamed
 from kabc.strategies.doubts import log_doubt
 
@@ -45,7 +45,7 @@ _CLAIM_GROWTH = 1.25  # samples at a claim over those at the one before
 _DOUBT = math.log(20)  # evidence that K is too small, beyond which a proven claim is not accepted yet
 
 
-class AnytimeKABC:
+class AnytimeKABC(Stepwise):
     """Groups N arms by distribution, wrong with probability at most delta, valid at every look.
 
     Assumes that samples of an arm are independent and identically distributed and that arms are independent of each
@@ -73,15 +73,11 @@ class AnytimeKABC:
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self._maps = None if maps is None else tuple(maps)
         self._order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         # --- state
-        self._asked: Request | None = None
-        self._status: Status | None = None
-        self._rounds: tuple[Round, ...] = ()
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._blocks: list[tuple[Array, NDArray[np.intp]]] = []  # samples with their arms, as told
         self._learners: list[Moments] = []
@@ -111,28 +107,8 @@ class AnytimeKABC:
     # ------------------------------------------------------------ what to draw
 
     @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return int(self._counts.sum())
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return self._rounds
-
-    @property
     def n_groups_at_least(self) -> int:
         return self._at_least
-
-    def ask(self) -> Request:
-        self._asked = {} if self.stopped else self._request()
-        return dict(self._asked)
 
     def _request(self) -> Request:
         if not self._reps:
@@ -193,7 +169,7 @@ class AnytimeKABC:
         # Nothing above changed the state; nothing below can fail.
         if self._scorers:
             self._bet(features, arms, counts)
-        self._asked = None
+        self._take(rows)
         self._counts[arms] += counts
         self._blocks.append((block, owners))
         self._learn(features, owners, refitted)
@@ -304,8 +280,7 @@ class AnytimeKABC:
             self._assign(self._told_in_round > 0)
         elif self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
-        held = int(self._counts.max())
-        self._rounds += (Round(number, self.delta, held, self.n_samples, self._at_least),)
+        self._close_round(int(self._counts.max()), self._at_least)
 
     def _conclude_core(self, number: int) -> None:
         if self.n_clusters is not None and self._scorers:

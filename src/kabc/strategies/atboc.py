@@ -33,33 +33,33 @@ distances bounded by D_ij +- (R_i + R_j). (4) BOC-Elim: see (1), with gaps betwe
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.errors import SampleError, SettingsError
 from kabc.partitions import Partition
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array
 from kabc.strategies.base import (
     Request,
+    Stepwise,
     all_arms,
-    arms_number,
     checked_samples,
-    error_probability,
+    evidence_of_means,
+    in_units,
     positive_number,
     whole_number,
 )
-from kabc.strategies.boc import proven_threshold
+from kabc.strategies.boc import compiled, proven_threshold, raised
 
 Counts = NDArray[np.int64]
 Proportions = Literal["solved", "gradient"]
 
-_FARTHEST = 1e100  # standard deviations: squares of sums of these are still numbers
 _NEAREST = 1e-10  # squared gap, of the largest one: below, it makes no difference to the shares
 _MOST_STEPS = 300  # of the inner problem; it ends when it is within 1 %
 _ACCURACY = 0.01
@@ -205,25 +205,14 @@ class _Loops(NamedTuple):
 
 @cache
 def _loops() -> _Loops:
-    """The functions above, compiled; numba is imported here because it takes longer than all the rest."""
-    import numba
-    from numba.extending import register_jitable
-
-    how: dict[str, Any] = {"error_model": "numpy"}  # a division by 0 is infinite, never an exception
-    register_jitable(**how)(_worst)
-    compiled: list[Any] = []
-    for function in (_linkage, _alternative, _shares, _slope, _critical):
-        try:
-            compiled.append(numba.njit(cache=True, **how)(function))
-        except RuntimeError:  # no place for a cache
-            compiled.append(numba.njit(**how)(function))
-    return _Loops(*compiled)
+    """The functions above, compiled."""
+    return _Loops(*compiled(_linkage, _alternative, _shares, _slope, _critical, using=(_worst,)))
 
 
 # ---------------------------------------------------------------- what the three share
 
 
-class _SingleLinkage(ABC):
+class _SingleLinkage(Stepwise):
     """Means and their distances, kept up to date sample by sample; when to stop and what to draw is for subclasses."""
 
     kernel = None
@@ -231,20 +220,15 @@ class _SingleLinkage(ABC):
     _most_columns: int | None = None
 
     def __init__(self, n_arms: int, n_clusters: int, delta: float, sigma: float) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self.sigma = positive_number("sigma", sigma)
         # --- state: what the next step needs, and what people look at
-        self._asked: Request | None = None
         self._next = all_arms(self.n_arms, 1)
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._means: Array = np.zeros((self.n_arms, 0))
         self._distances = np.zeros((self.n_arms, self.n_arms))
         self._labels = np.zeros(self.n_arms, dtype=np.int64)
-        self._rounds: list[Round] = []
-        self._status: Status | None = None
-        self._n_samples = 0
 
     @abstractmethod
     def _judge(self, told: list[int]) -> Request:
@@ -255,61 +239,36 @@ class _SingleLinkage(ABC):
         """Sampling and stopping in words."""
 
     @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return self._n_samples
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return tuple(self._rounds)
-
-    @property
     def n_groups_at_least(self) -> int:
         return self.n_clusters if self.stopped else 1
 
-    def ask(self) -> Request:
-        self._asked = {} if self.stopped else self._next
-        return dict(self._asked)
+    def _request(self) -> Request:
+        return self._next
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, None, self._means.shape[1] if self._rounds else None)
         assert self._asked is not None
-        points = np.concatenate(rows) / self.sigma
-        self._check(points)
+        self._expect_few_columns(rows[0].shape[1])
+        points = np.concatenate(in_units(rows, self.sigma))
         # Nothing above changed the state; nothing below can fail.
         if not self._rounds:
             self._means = np.zeros((self.n_arms, points.shape[1]))
-        told, self._asked = list(self._asked), None
+        told = list(self._asked)
+        self._take(rows)
         for arm, point in zip(told, points, strict=True):  # rounds draw one sample of an arm
             self._counts[arm] += 1
             self._means[arm] += (point - self._means[arm]) / self._counts[arm]
         for arm in told:
             self._distances[arm] = np.sqrt(((self._means - self._means[arm]) ** 2).sum(axis=1))
             self._distances[:, arm] = self._distances[arm]
-        self._n_samples += len(points)
         self._next = self._judge(told)
         if not self._next:
             self._status = "decided"
-        number, n_groups = len(self._rounds) + 1, self.n_clusters if self.stopped else 1
-        self._rounds.append(Round(number, self.delta, int(self._counts.max()), self._n_samples, n_groups))
+        self._close_round(int(self._counts.max()), self.n_clusters if self.stopped else 1)
 
-    def _check(self, points: Array) -> None:  # (n, d)
-        if self._most_columns is not None and points.shape[1] > self._most_columns:
-            raise SampleError(
-                f"BOC-Elim compares numbers, and samples have {points.shape[1]} columns; use 'lucbboc' for vectors"
-            )
-        if np.abs(points).max() > _FARTHEST:
-            raise SampleError(
-                f"a sample is {np.abs(points).max():.3g} standard deviations from 0, too far for squares to be "
-                "numbers; subtract a fixed location, or check sigma"
-            )
+    def _expect_few_columns(self, d: int) -> None:
+        if self._most_columns is not None and d > self._most_columns:
+            raise SampleError(f"BOC-Elim compares numbers, and samples have {d} columns; use 'lucbboc' for vectors")
 
     def _radius(self, arm: int) -> float:
         """R_m: with probability 1 - delta all means are this near to the truth, at all times."""
@@ -323,14 +282,8 @@ class _SingleLinkage(ABC):
         if not self._rounds:
             return Evidence.none(self.n_arms)
         told = self._labels[:, None] != self._labels[None, :] if self.stopped else False
-        unknown = np.full((self.n_arms, self.n_arms), np.nan)
-        return Evidence(
-            told_in_round=np.where(told, len(self._rounds), np.zeros_like(unknown, dtype=np.int64)),
-            counts=self._counts.copy(),
-            distances=self.sigma * self._distances,
-            thresholds=unknown,
-            variances=np.full(self.n_arms, np.nan),
-        )
+        told_in_round = np.where(told, len(self._rounds), np.zeros((self.n_arms, self.n_arms), dtype=np.int64))
+        return evidence_of_means(told_in_round, self._counts.copy(), self.sigma * self._distances)
 
     def guarantee(self) -> Guarantee:
         return Guarantee(
@@ -398,7 +351,7 @@ class ATBOC(_SingleLinkage):
             slope = loops.slope(self._distances, self._labels, tree, self._shares)
             step = 1 / math.sqrt(len(self._rounds) + 1)
             least = 0.01 / self.n_arms  # a share of 0 has no slope
-            self._shares = _projected(self._shares + step * slope / float(np.linalg.norm(slope)), least)
+            self._shares = raised(self._shares + step * slope / float(np.linalg.norm(slope)), least)
         self._sum_of_shares += self._shares
         fewest = int(self._counts.argmin())
         if self._counts[fewest] < math.sqrt(self._n_samples / self.n_arms):
@@ -415,14 +368,6 @@ class ATBOC(_SingleLinkage):
             "stops when min over tree edges e and pairs p of (D_p - D_e)^2 / (2 sum of c_m^2 / N_m) is above beta",
             "beta = sum over m of 2 d ln(4 + ln N_m) + N d Psi(ln(1/delta) / (N d))",
         )
-
-
-def _projected(weights: Array, least: float) -> Array:  # (M,) -> (M,)
-    """The nearest point of the simplex that is nowhere below `least`."""
-    excess = np.sort(weights - least)[::-1]
-    surplus = (np.cumsum(excess) - (1 - len(excess) * least)) / np.arange(1, len(excess) + 1)
-    projected: Array = np.maximum(weights - least - surplus[np.flatnonzero(excess > surplus)[-1]], 0.0) + least
-    return projected
 
 
 # ---------------------------------------------------------------- LUCBBOC

@@ -8,19 +8,23 @@ clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.run` and ab
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import KabcError, ProtocolError, SettingsError
+from kabc.errors import KabcError, ProtocolError, SampleError, SettingsError
 from kabc.kernels import Kernel
 from kabc.partitions import Partition
 from kabc.result import Evidence, Guarantee, Round, Status
-from kabc.samples import as_points, expect_columns, expect_count
+from kabc.samples import Array, as_points, expect_columns, expect_count
 
 Request = dict[int, int]
+
+_FARTHEST = 1e100  # standard deviations: squares of sums of these are still numbers
 
 
 class Strategy(Protocol):
@@ -55,8 +59,8 @@ class Strategy(Protocol):
         """All samples told, those of discarded rounds too."""
 
     @property
-    def rounds(self) -> tuple[Round, ...]:
-        """What each round saw."""
+    def rounds(self) -> Sequence[Round]:
+        """What each round saw, up to now; read after every round, so it must not cost a copy of all of them."""
 
     @property
     def n_groups_at_least(self) -> int:
@@ -76,6 +80,78 @@ class Strategy(Protocol):
 
     def guarantee(self) -> Guarantee:
         """Claim, assumptions and rule, in words."""
+
+
+class Rounds(Sequence[Round]):
+    """The first n rounds of a list that only grows at its end: a tuple to look at, made without copying it."""
+
+    def __init__(self, growing: list[Round], n: int) -> None:
+        self._growing, self._n = growing, n
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Round, ...]: ...
+    def __getitem__(self, index: int | slice) -> Round | tuple[Round, ...]:
+        where = range(self._n)[index]  # counts from the end, cuts and refuses as a tuple does
+        return self._growing[where] if isinstance(where, int) else tuple(self._growing[i] for i in where)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Stepwise(ABC):
+    """The books that strategies here keep alike: what was asked for, samples, rounds, status."""
+
+    def __init__(self, n_arms: int, delta: float) -> None:
+        self.n_arms = arms_number(n_arms)
+        self.delta = error_probability(delta)
+        self._asked: Request | None = None
+        self._n_samples = 0
+        self._rounds: list[Round] = []
+        self._status: Status | None = None
+
+    @property
+    def stopped(self) -> bool:
+        return self._status is not None
+
+    @property
+    def status(self) -> Status | None:
+        return self._status
+
+    @property
+    def n_samples(self) -> int:
+        return self._n_samples
+
+    @property
+    def rounds(self) -> Rounds:
+        return Rounds(self._rounds, len(self._rounds))
+
+    def ask(self) -> Request:
+        self._asked = {} if self.stopped else self._request()
+        return dict(self._asked)
+
+    @abstractmethod
+    def _request(self) -> Request:
+        """What to draw next, as long as it has not stopped."""
+
+    def _take(self, rows: Sequence[NDArray[Any]]) -> None:
+        """Book the samples of a tell that was found right: the request is answered."""
+        self._asked = None
+        self._n_samples += sum(map(len, rows))
+
+    def _close_round(self, n: int, n_groups: int) -> None:
+        """Book a round with all of delta, n samples of an arm behind it."""
+        self._rounds.append(Round(len(self._rounds) + 1, self.delta, n, self._n_samples, n_groups))
 
 
 def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
@@ -153,3 +229,23 @@ def _short(request: Request) -> str:
 def all_arms(n_arms: int, count: int) -> Request:
     """The same number of samples of every arm."""
     return dict.fromkeys(range(n_arms), count)
+
+
+def in_units(rows: Sequence[Array], sigma: float) -> list[Array]:  # arrays (count_i, d)
+    """Samples in units of sigma; those whose squares would be no numbers are refused."""
+    points = [row / sigma for row in rows]
+    farthest = max(float(np.abs(row).max()) for row in points)
+    if farthest > _FARTHEST:
+        raise SampleError(
+            f"a sample is {farthest:.3g} standard deviations from 0, too far for squares to be numbers; "
+            "subtract a fixed location, or check sigma"
+        )
+    return points
+
+
+def evidence_of_means(
+    told_in_round: NDArray[np.int64], counts: NDArray[np.int64], distances: Array
+) -> Evidence:  # (N, N), (N,), (N, N)
+    """Evidence of a strategy that compares means: distances, without thresholds for each pair."""
+    unknown = np.full_like(distances, np.nan)
+    return Evidence(told_in_round, counts, distances, unknown, np.full(len(counts), np.nan))

@@ -37,17 +37,9 @@ from kabc.embeddings import embed
 from kabc.errors import SettingsError
 from kabc.kernels import Kernel
 from kabc.partitions import Partition, single_linkage
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee, Status
 from kabc.samples import Array
-from kabc.strategies.base import (
-    Request,
-    all_arms,
-    arms_number,
-    checked_samples,
-    error_probability,
-    kernel_given,
-    whole_number,
-)
+from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given, whole_number
 from kabc.strategies.cluster import assumptions
 from kabc.strategies.permutation import PermutationKABC
 
@@ -127,7 +119,7 @@ _BY_K_MEANS = ("kernel-kmeans", "distributional-kmeans", "spectral")
 # ---------------------------------------------------------------- strategies
 
 
-class Batch:
+class Batch(Stepwise):
     """One round of n samples of each arm, then a heuristic that groups their mean embeddings: nothing is certified.
 
     Parameters
@@ -151,58 +143,41 @@ class Batch:
         samples_per_arm: int = SAMPLES_PER_ARM,
         seed: int = 0,
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self.kernel = kernel_given(kernel)
         self.method = _known(method)
         self.n = whole_number("samples_per_arm", samples_per_arm, 2)
         self.seed = whole_number("seed", seed, 0, 2**32 - 1)
-        self._asked: Request | None = None
-        self._evidence: Evidence | None = None
+        self._evidence = Evidence.none(self.n_arms)
         self._partition = Partition((0,) * self.n_arms)
-
-    @property
-    def stopped(self) -> bool:
-        return self._evidence is not None
-
-    @property
-    def status(self) -> Status | None:
-        return "stopped" if self.stopped else None
-
-    @property
-    def n_samples(self) -> int:
-        return self.n_arms * self.n if self.stopped else 0
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return (Round(1, self.delta, self.n, self.n_samples, self._partition.n_groups),) if self.stopped else ()
 
     @property
     def n_groups_at_least(self) -> int:
         return 1
 
-    def ask(self) -> Request:
-        self._asked = {} if self.stopped else all_arms(self.n_arms, self.n)
-        return dict(self._asked)
+    def _request(self) -> Request:
+        return all_arms(self.n_arms, self.n)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, self.kernel, None)
         embedding = embed(self.kernel, self.n_arms).extended(rows)
         squared = embedding.squared_distances()  # eq. empdist
         labels = _METHODS[self.method][0](squared, self.n_clusters, self.seed)
-        none = Evidence.none(self.n_arms).told_in_round
+        none = self._evidence.told_in_round
         unknown = np.full_like(squared, np.nan)
         # Nothing above changed the state; nothing below can fail.
         self._evidence = Evidence(none, embedding.counts, np.sqrt(squared), unknown, embedding.variances())
         self._partition = Partition.of(labels.tolist())
-        self._asked = None
+        self._take(rows)
+        self._close_round(self.n, self._partition.n_groups)
+        self._status = "stopped"
 
     def recommend(self) -> Partition:
         return self._partition
 
     def evidence(self) -> Evidence:
-        return Evidence.none(self.n_arms) if self._evidence is None else self._evidence
+        return self._evidence
 
     def guarantee(self) -> Guarantee:
         return Guarantee(

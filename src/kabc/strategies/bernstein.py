@@ -33,7 +33,7 @@ from kabc.evidence.thresholds import pair_thresholds
 from kabc.kernels import Kernel
 from kabc.result import Evidence
 from kabc.samples import Array
-from kabc.strategies.witness import ByTest, Samples, farthest, joined, prior_sums
+from kabc.strategies.by_test import ByTest, Samples, farthest, joined, prior_sums
 
 _LARGEST = 0.8  # of the weights: the theorem's condition
 

@@ -22,23 +22,24 @@ here; numba takes them at the first round, and keeps what it compiled on disk.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import SampleError, SettingsError
+from kabc.errors import SettingsError
 from kabc.partitions import Partition
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array, as_points
 from kabc.strategies.base import (
     Request,
+    Stepwise,
     all_arms,
-    arms_number,
     checked_samples,
-    error_probability,
+    evidence_of_means,
+    in_units,
     positive_number,
     whole_number,
 )
@@ -49,7 +50,6 @@ Exploration = Literal["sqrt", "linear"]
 Counts = NDArray[np.int64]
 _T = TypeVar("_T", bound=str)
 
-_FARTHEST = 1e100  # standard deviations: squares of sums of these are still numbers
 _NEAREST = 1e-10  # squared distance of two centres, of the largest one: below, it makes no difference to the shares
 _NEWTON_STEPS = 100  # about 15 are taken, 30 at most in thousands of random instances
 _LLOYD_STEPS = 1_000  # of Lloyd's algorithm, which only rounding could keep from ending sooner
@@ -251,12 +251,12 @@ def _proportions(labels: Counts, centres: Array) -> Array:  # (M,), (K, d) -> (M
     return out
 
 
-def _raised(proportions: Array, floor: float) -> Array:  # (M,) -> (M,)
+def raised(proportions: Array, floor: float) -> Array:  # (M,) -> (M,)
     """The nearest proportions that are nowhere below the floor (Euclidean projection)."""
     excess = np.sort(proportions - floor)[::-1]
     surplus = (np.cumsum(excess) - (1 - len(excess) * floor)) / np.arange(1, len(excess) + 1)
-    raised: Array = np.maximum(proportions - floor - surplus[np.flatnonzero(excess > surplus)[-1]], 0.0) + floor
-    return raised
+    nearest: Array = np.maximum(proportions - floor - surplus[np.flatnonzero(excess > surplus)[-1]], 0.0) + floor
+    return nearest
 
 
 # ---------------------------------------------------------------- estimate: K-means-Maximin
@@ -365,27 +365,32 @@ class _Loops(NamedTuple):
 
 @cache
 def _loops() -> _Loops:
-    """The functions above, compiled; numba is imported here because it takes longer than all the rest."""
+    """The functions above, compiled."""
+    solver = (_gaps, _can_move, _optimal_shares, _start, _progress, _newton_step, _solve, _follow, _shares)
+    return _Loops(*compiled(_proportions, _k_means_maximin, _statistic, using=(*solver, _squared_distance, _assigned)))
+
+
+def compiled(*functions: Callable[..., Any], using: Sequence[Callable[..., Any]]) -> list[Any]:
+    """The functions, and those that they use, compiled; numba is imported here: it takes longer than all the rest."""
     import numba
     from numba.extending import register_jitable
 
     how: dict[str, Any] = {"error_model": "numpy"}  # a division by 0 is infinite, never an exception
-    solver = (_gaps, _can_move, _optimal_shares, _start, _progress, _newton_step, _solve, _follow, _shares)
-    for helper in (*solver, _squared_distance, _assigned):
+    for helper in using:
         register_jitable(**how)(helper)
-    compiled: list[Any] = []
-    for function in (_proportions, _k_means_maximin, _statistic):
+    done: list[Any] = []
+    for function in functions:
         try:
-            compiled.append(numba.njit(cache=True, **how)(function))
+            done.append(numba.njit(cache=True, **how)(function))
         except RuntimeError:  # no place for a cache
-            compiled.append(numba.njit(**how)(function))
-    return _Loops(*compiled)
+            done.append(numba.njit(**how)(function))
+    return done
 
 
 # ---------------------------------------------------------------- algorithm
 
 
-class BOC:
+class BOC(Stepwise):
     """Bandit Online Clustering: groups N Gaussian arms by their means, wrong with probability at most delta.
 
     The first round is one sample of each arm, every other round one sample of one arm. It stops as soon as the samples
@@ -421,9 +426,8 @@ class BOC:
         distance_ratio: float | None = None,
         oracle_means: ArrayLike | None = None,
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self.threshold = _one_of("threshold", threshold, get_args(ThresholdName))
         self.sampling = _one_of("sampling", sampling, get_args(Sampling))
         self.exploration = _one_of("exploration", exploration, get_args(Exploration))
@@ -431,7 +435,6 @@ class BOC:
         self._floor = self._least_proportion(distance_ratio)
         self._truth = self._true_groups(oracle_means)
         # --- state: what the next step needs, and what people look at
-        self._asked: Request | None = None
         self._next = all_arms(self.n_arms, 1)
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._means: Array = np.zeros((self.n_arms, 0))
@@ -439,9 +442,6 @@ class BOC:
         self._centres: Array = np.zeros((self.n_clusters, 0))
         self._oracle: Array | None = None  # (M,) lambda* of the truth
         self._statistic = 0.0
-        self._rounds: list[Round] = []
-        self._status: Status | None = None
-        self._n_samples = 0
 
     def _least_proportion(self, ratio: float | None) -> float:
         """The floor under lambda of linear exploration: r^2/(2 M) bounds lambda* from below."""
@@ -478,22 +478,6 @@ class BOC:
     # ------------------------------------------------------------ what to draw
 
     @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return self._n_samples
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return tuple(self._rounds)
-
-    @property
     def n_groups_at_least(self) -> int:
         return self.n_clusters if self.recommend().certified else 1
 
@@ -502,9 +486,8 @@ class BOC:
         """Z of the latest round."""
         return self._statistic
 
-    def ask(self) -> Request:
-        self._asked = {} if self.stopped else self._next
-        return dict(self._asked)
+    def _request(self) -> Request:
+        return self._next
 
     def _plan(self, loops: _Loops) -> None:
         """The next arm, and the estimate (c, U) that the round after it is judged by."""
@@ -526,7 +509,7 @@ class BOC:
                 self._oracle = loops.proportions(*self._truth)
             return self._oracle
         proportions = loops.proportions(self._labels, self._centres)
-        return _raised(proportions, self._floor) if self._floor else proportions
+        return raised(proportions, self._floor) if self._floor else proportions
 
     # ------------------------------------------------------------ what was drawn
 
@@ -536,12 +519,7 @@ class BOC:
             columns = self._truth[1].shape[1]
         rows = checked_samples(samples, self._asked, None, columns)
         assert self._asked is not None
-        points = np.concatenate(rows) / self.sigma
-        if np.abs(points).max() > _FARTHEST:
-            raise SampleError(
-                f"a sample is {np.abs(points).max():.3g} standard deviations from 0, too far for squares to be "
-                "numbers; subtract a fixed location, or check sigma"
-            )
+        points = np.concatenate(in_units(rows, self.sigma))
         loops = _loops()
         # Nothing above changed the state; nothing below can fail.
         if not self._rounds:
@@ -549,15 +527,12 @@ class BOC:
         for arm, point in zip(self._asked, points, strict=True):
             self._counts[arm] += 1
             self._means[arm] += (point - self._means[arm]) / self._counts[arm]
-        self._asked = None
-        self._n_samples += len(points)
+        self._take(rows)
         if self._rounds:  # the first round has no earlier estimate to judge
             self._statistic = loops.statistic(self._means, self._counts, self._labels, self._centres)
             if self._statistic >= self._beta():
                 self._status = "decided"
-        n_groups = self.n_clusters if self.stopped else 1
-        number, held = len(self._rounds) + 1, int(self._counts.max())
-        self._rounds.append(Round(number, self.delta, held, self._n_samples, n_groups))
+        self._close_round(int(self._counts.max()), self.n_clusters if self.stopped else 1)
         if not self.stopped:
             self._plan(loops)
 
@@ -577,14 +552,8 @@ class BOC:
             return Evidence.none(self.n_arms)
         told = self._labels[:, None] != self._labels[None, :] if self.stopped else False
         squares = sum((column[:, None] - column[None, :]) ** 2 for column in self._means.T)
-        unknown = np.full((self.n_arms, self.n_arms), np.nan)
-        return Evidence(
-            told_in_round=np.where(told, len(self._rounds), np.zeros_like(unknown, dtype=np.int64)),
-            counts=self._counts.copy(),
-            distances=self.sigma * np.sqrt(squares),
-            thresholds=unknown,
-            variances=np.full(self.n_arms, np.nan),
-        )
+        told_in_round = np.where(told, len(self._rounds), np.zeros((self.n_arms, self.n_arms), dtype=np.int64))
+        return evidence_of_means(told_in_round, self._counts.copy(), self.sigma * np.sqrt(squares))
 
     def guarantee(self) -> Guarantee:
         proven = self.threshold == "proven"

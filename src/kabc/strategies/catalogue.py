@@ -99,6 +99,13 @@ _ENTRIES += (
 
 _ENTRIES += (
     Entry(
+        "tas-fw",
+        "Yavas, Huang, Tan, Scarlett (2025), IEEE Trans. Inf. Theory 71(3), arXiv 2409.05072, a reconstruction",
+        (_IID, _INDEPENDENT, "samples are symbols of a finite alphabet"),
+        "proven",
+        ("the number of groups", "alphabet: how many symbols there are, or which", "task, if not clustering"),
+    ),
+    Entry(
         "bandit-clustering",
         "Graf, Thuot, Verzelen (2025), ICML, arXiv 2503.11209",
         (_IID, _INDEPENDENT, "sub-Gaussian noise of size sigma in each column", "means differ", "there are two groups"),

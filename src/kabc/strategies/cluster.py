@@ -26,9 +26,10 @@ from kabc.evidence.thresholds import Threshold, ThresholdName, Union, VarianceAw
 from kabc.kernels import Kernel
 from kabc.leaders import leader_components
 from kabc.partitions import Partition, components
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.strategies.base import (
     Request,
+    Stepwise,
     all_arms,
     arms_number,
     checked_samples,
@@ -80,7 +81,7 @@ def comparisons_given(value: object) -> Comparisons:
     return value  # type: ignore[return-value]
 
 
-class Cluster:
+class Cluster(Stepwise):
     """CLUSTER: draw n samples of every arm once, connect what is not told apart, return the components.
 
     With probability at least 1 - delta no two arms of one group are separated. Whether all groups are separated
@@ -108,15 +109,13 @@ class Cluster:
         union: Union = "pairs",
         comparisons: Comparisons = "all",
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n = whole_number("n", n, 2)
-        self.delta = error_probability(delta)
         self.kernel = kernel_given(kernel)
         self.n_clusters: int | None = None
         self.separation: float | None = None
         self._threshold = make_threshold(threshold, union)
         self._comparisons = comparisons_given(comparisons)
-        self._asked: Request | None = None
         self._seen: Comparison | None = None
 
     @classmethod
@@ -142,38 +141,19 @@ class Cluster:
         return strategy
 
     @property
-    def stopped(self) -> bool:
-        return self._seen is not None
-
-    @property
-    def status(self) -> Status | None:
-        if not self.stopped:
-            return None
-        return "budget" if self.separation is None else "decided"
-
-    @property
-    def n_samples(self) -> int:
-        return self.n_arms * self.n if self.stopped else 0
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        if self._seen is None:
-            return ()
-        return (Round(1, self.delta, self.n, self.n_samples, self._seen.partition.n_groups),)
-
-    @property
     def n_groups_at_least(self) -> int:
         return 1 if self._seen is None else self._seen.partition.n_groups
 
-    def ask(self) -> Request:
-        self._asked = {} if self.stopped else all_arms(self.n_arms, self.n)
-        return dict(self._asked)
+    def _request(self) -> Request:
+        return all_arms(self.n_arms, self.n)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, self.kernel, None)
         embedding = embed(self.kernel, self.n_arms).extended(rows)
         self._seen = compare(embedding, self._threshold, self.kernel, self.delta, self._comparisons)
-        self._asked = None
+        self._take(rows)
+        self._close_round(self.n, self._seen.partition.n_groups)
+        self._status = "budget" if self.separation is None else "decided"
 
     def recommend(self) -> Partition:
         if self._seen is None:

@@ -33,13 +33,12 @@ from kabc.evidence.thresholds import (
 )
 from kabc.kernels import Kernel
 from kabc.partitions import Partition, single_linkage
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee, Round
 from kabc.strategies.base import (
     Request,
+    Stepwise,
     all_arms,
-    arms_number,
     checked_samples,
-    error_probability,
     kernel_given,
     positive_number,
     whole_number,
@@ -76,7 +75,7 @@ def _inverse_squares_from(first: int) -> float:
     return math.pi**2 / 6 - math.fsum(1 / (j * j) for j in range(1, first))
 
 
-class KABC:
+class KABC(Stepwise):
     """Kernel Active Bandit Clustering: groups N arms by distribution, wrong with probability at most delta.
 
     Round k draws n_k samples of every arm, tells pairs apart whose distance exceeds the threshold, and stops when the
@@ -118,9 +117,8 @@ class KABC:
         refute: bool = False,
         comparisons: Comparisons = "all",
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self.kernel = kernel_given(kernel)
         self.keep_samples = bool(keep_samples)
         self.refute = bool(refute)
@@ -138,16 +136,12 @@ class KABC:
             self.schedule = self._without_hopeless_rounds(self.schedule)
         self._comparisons = comparisons_given(comparisons)
         # --- state: what the next step needs, and what people look at
-        self._asked: Request | None = None
         self._round = self.schedule.first
         self._embedding = embed(self.kernel, self.n_arms)
         self._columns: int | None = None
         self._evidence = Evidence.none(self.n_arms)
         self._components = Partition((0,) * self.n_arms)
         self._at_least = 1
-        self._rounds: tuple[Round, ...] = ()
-        self._status: Status | None = None
-        self._n_samples = 0
 
     @classmethod
     def tight(cls, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, **settings: Any) -> KABC:
@@ -174,29 +168,12 @@ class KABC:
             schedule = replace(schedule, first=k + 1)
 
     @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return self._n_samples
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return self._rounds
-
-    @property
     def n_groups_at_least(self) -> int:
         return self._at_least
 
-    def ask(self) -> Request:
+    def _request(self) -> Request:
         held = int(self._embedding.counts[0]) if self.keep_samples else 0
-        self._asked = {} if self.stopped else all_arms(self.n_arms, self.schedule.n(self._round) - held)
-        return dict(self._asked)
+        return all_arms(self.n_arms, self.schedule.n(self._round) - held)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, self.kernel, self._columns)
@@ -206,9 +183,8 @@ class KABC:
         seen = compare(embedding, self.schedule.threshold, self.kernel, delta_k, self._comparisons)
 
         # Nothing above changed the state; nothing below can fail.
-        self._asked = None
+        self._take(rows)
         self._columns = rows[0].shape[1]
-        self._n_samples += sum(map(len, rows))
         if self.keep_samples:
             self._embedding = embedding
         self._components = seen.partition
@@ -217,7 +193,7 @@ class KABC:
         told_in_round = np.where(before > 0, before, k * seen.evidence.told_in_round)
         self._evidence = replace(seen.evidence, told_in_round=told_in_round)
         n = int(seen.evidence.counts[0])
-        self._rounds += (Round(k, delta_k, n, self._n_samples, seen.partition.n_groups),)
+        self._rounds.append(Round(k, delta_k, n, self._n_samples, seen.partition.n_groups))
         self._advance(seen.partition.n_groups)
 
     def _advance(self, n_groups: int) -> None:

@@ -32,7 +32,7 @@ from kabc.embeddings import embed
 from kabc.embeddings.means import Embedding
 from kabc.kernels import Kernel
 from kabc.result import Evidence
-from kabc.strategies.witness import ByTest, farthest
+from kabc.strategies.by_test import ByTest, farthest
 
 
 def published_threshold(t: int, supremum: float, alpha: float) -> float:

@@ -33,7 +33,7 @@ from kabc.kernels import FiniteKernel, Kernel
 from kabc.result import Evidence
 from kabc.samples import Array
 from kabc.strategies.base import whole_number
-from kabc.strategies.witness import ByTest, Samples, joined
+from kabc.strategies.by_test import ByTest, Samples, joined
 
 Relabellings = Callable[[int], NDArray[np.int8]]  # number of a chunk -> (C, 2n) of +1 and -1, n of each
 
