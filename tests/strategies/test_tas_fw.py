@@ -254,11 +254,7 @@ def test_no_alternative_is_cheaper_than_those_of_a_large_class(task: Task, label
     rng = np.random.default_rng(seed)
     whole = game_of(task, labels, rng.dirichlet(np.ones(3), max(labels) + 1))
     index, w = np.array(labels), rng.dirichlet(np.ones(len(labels)))
-    near = {
-        "clustering": tas_fw._one_arm_moves(index, max(labels) + 1),
-        "odd-arm": tas_fw._other_odd_arms(index),
-        "matching-pairs": tas_fw._other_pairs(index),
-    }[task]
+    near = tas_fw._NEAREST[task](index)
     assert tas_fw._Game(*near, whole.pmfs).costs(w).min() == pytest.approx(whole.costs(w).min(), abs=1e-12)
 
 

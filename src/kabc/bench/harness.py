@@ -3,12 +3,14 @@
 Every run is one line of `runs.jsonl`, written as soon as it ends; what is there is not run again. Strategies of one
 round have no rule for the number of samples: theirs is the smallest on a grid that is wrong in at most delta of the
 runs, which only somebody who knows the truth can find (an oracle budget).
+
+Nothing is run for its own sake: a strategy that had no answer in the first three runs on an instance gets no more of
+them, nor does a number of samples that is already wrong too often.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import os
 import time
@@ -22,13 +24,14 @@ from typing import Any
 
 from kabc.bench.contestants import CONTESTANTS
 from kabc.bench.instances import Instance, load_instances
-from kabc.bench.play import FAILED, UNFIT, Job, Outcome, fingerprint, play
+from kabc.bench.play import ANSWERED, FAILED, IN_TIME, UNFIT, Job, Outcome, fingerprint, play
 from kabc.bench.suites import INSTANCES, SUITES
 from kabc.errors import SettingsError
 from kabc.progress import Progress, Ticker
 from kabc.strategies.base import error_probability, whole_number
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
+_FIRST = 3  # runs, after which it is seen whether more make sense
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -74,15 +77,46 @@ class Plan:
         return Path(str(self.file)).stem if own else next(s for s, all_ in SUITES.items() if instance in _names(all_))
 
     def first_jobs(self) -> Iterator[Job]:
-        """All that are known beforehand; seeds outermost: what was cut short still compares like with like."""
+        """All that are known beforehand."""
         known = self.known()
-        marks = {name: fingerprint(known[name]) for name in self.instances}
-        for seed in range(self.runs):
-            for name in self.instances:
-                for strategy in self.strategies:
-                    n = GRID[0] if CONTESTANTS[strategy].one_round else None
-                    cap = known[name].cap if self.cap is None else self.cap
-                    yield Job(name, marks[name], strategy, seed, self.delta, cap, self.limit, n)
+        for name in self.instances:
+            mark, cap = fingerprint(known[name]), known[name].cap if self.cap is None else self.cap
+            for strategy in self.strategies:
+                n = GRID[0] if CONTESTANTS[strategy].one_round else None
+                yield from self._seeds(Job(name, mark, strategy, 0, self.delta, cap, self.limit, n), 0, _FIRST)
+
+    def _seeds(self, job: Job, start: int, stop: int) -> Iterator[Job]:
+        for seed in range(start, min(stop, self.runs)):
+            yield replace(job, seed=seed)
+
+    def next_jobs(self, found: Mapping[Job, Outcome]) -> Iterator[Job]:
+        """What is worth running after these: more seeds, or more samples of strategies with one round."""
+        cells: dict[Job, dict[int | None, list[Outcome]]] = {}
+        for job, outcome in found.items():
+            cells.setdefault(replace(job, seed=0, n=None), {}).setdefault(job.n, []).append(outcome)
+        for job, by_n in cells.items():
+            n = max((n for n in by_n if n is not None), default=None)
+            outcomes = by_n[n]
+            if any(outcome.status in (UNFIT, FAILED, IN_TIME) for outcome in outcomes) and not _answers(outcomes):
+                continue
+            if n is None:
+                if len(outcomes) < self.runs and _answers(outcomes):
+                    yield from self._seeds(job, len(outcomes), self.runs)
+            elif bad(outcomes) > self.delta * self.runs:
+                larger = GRID[GRID.index(n) + 1]
+                if larger * self.known()[job.instance].n_arms <= job.cap:
+                    yield from self._seeds(replace(job, n=larger), 0, _FIRST)
+            elif len(outcomes) < self.runs:
+                yield from self._seeds(replace(job, n=n), len(outcomes), self.runs)
+
+
+def _answers(outcomes: Sequence[Outcome]) -> int:
+    return sum(outcome.status in ANSWERED for outcome in outcomes)
+
+
+def bad(outcomes: Sequence[Outcome]) -> int:
+    """Runs that were wrong or had no answer."""
+    return len(outcomes) - sum(outcome.status in ANSWERED and not outcome.wrong for outcome in outcomes)
 
 
 def _names(instances: Sequence[Instance]) -> list[str]:
@@ -134,7 +168,7 @@ def compare(plan: Plan, store: Store, *, workers: int = 1, progress: bool | Prog
         wave = list(plan.first_jobs())
         while wave:
             found |= _made(wave, store, run, show, len(found))
-            wave = list(_next_wave(found, plan))
+            wave = list(plan.next_jobs(found))
     show.done()
     return found
 
@@ -150,29 +184,6 @@ def _made(wave: list[Job], store: Store, run: _Run, show: Ticker, before: int) -
             f"{job.strategy} on {job.instance}: {outcome.samples:,} samples, {outcome.status}"
         )
     return {job: store.done[job] for job in wave}
-
-
-def _next_wave(found: Mapping[Job, Outcome], plan: Plan) -> Iterator[Job]:
-    """More samples for strategies of one round that were wrong too often."""
-    by_n: dict[Job, dict[int, list[Outcome]]] = {}
-    for job, outcome in found.items():
-        if job.n is not None:
-            by_n.setdefault(replace(job, seed=0, n=None), {}).setdefault(job.n, []).append(outcome)
-    known = plan.known()
-    for job, outcomes in by_n.items():
-        n = max(outcomes)
-        larger = GRID[GRID.index(n) + 1]
-        affordable = larger * known[job.instance].n_arms <= job.cap
-        hopeless = any(outcome.status in (UNFIT, FAILED, "no stop in time") for outcome in outcomes[n])
-        if affordable and not hopeless and not enough(outcomes[n], plan.delta):
-            for seed in range(plan.runs):
-                yield replace(job, seed=seed, n=larger)
-
-
-def enough(outcomes: Sequence[Outcome], delta: float) -> bool:
-    """Whether one round of that size is right in all but delta of the runs."""
-    bad = sum(outcome.wrong or outcome.status not in ("decided", "stopped") for outcome in outcomes)
-    return bad <= math.floor(delta * len(outcomes))
 
 
 # ---------------------------------------------------------------- processes

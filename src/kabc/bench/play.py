@@ -30,6 +30,7 @@ from kabc.strategies.base import Request, Strategy
 
 PILOT = 20  # samples of each arm, as in kabc.cluster
 AT_CAP, IN_TIME, UNFIT, FAILED = "no stop at cap", "no stop in time", "unfit", "failed"
+ANSWERED = ("decided", "stopped", "contradicted")
 
 _BLOCK = 2**15  # numbers that a stream draws at a time
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kabc.bench.contestants import CONTESTANTS
-from kabc.bench.harness import Plan, enough
+from kabc.bench.harness import Plan, bad
 from kabc.bench.play import AT_CAP, FAILED, IN_TIME, UNFIT, Job, Outcome
 from kabc.errors import SettingsError
 from kabc.strategies.catalogue import CATALOGUE
@@ -73,7 +73,7 @@ def _row(plan: Plan, instance: str, strategy: str, by_n: Mapping[int | None, lis
     queries = [outcome.queries for outcome in played if outcome.queries is not None]
     wrong = sum(outcome.wrong for outcome in played)
     interval = binomtest(wrong, len(played)).proportion_ci(0.95) if played else None
-    short = contestant.one_round and bool(played) and not enough(played, plan.delta)
+    short = contestant.one_round and bool(played) and bad(played) > plan.delta * plan.runs
     return Row(
         suite=plan.suite(instance),
         instance=instance,

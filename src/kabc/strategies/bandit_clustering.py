@@ -35,15 +35,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import SampleError, SettingsError
+from kabc.errors import SettingsError
 from kabc.partitions import Partition
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array
 from kabc.strategies.base import (
     Request,
-    arms_number,
+    Stepwise,
     checked_samples,
-    error_probability,
+    evidence_of_means,
+    in_units,
     positive_number,
     whole_number,
 )
@@ -51,7 +52,6 @@ from kabc.strategies.base import (
 Index = NDArray[np.int64]
 _Step = Literal["halve", "test", "classify"]
 
-_FARTHEST = 1e100  # standard deviations: sums of these are still numbers
 _MOST_VALUES = 4_000_000  # numbers asked for in one round: 32 MB
 
 
@@ -238,7 +238,7 @@ def _repeats(cells: Index) -> Index:  # (c,) -> (c,)
 # ---------------------------------------------------------------- the strategy, in vectors
 
 
-class BanditClustering:
+class BanditClustering(Stepwise):
     """BanditClustering: sorts N arms into two groups by one feature, wrong with probability at most delta.
 
     Every sample is a vector, of which only the cells are read that the algorithm queries. `n_samples` counts vectors,
@@ -259,37 +259,21 @@ class BanditClustering:
     kernel = None
 
     def __init__(self, n_arms: int, n_clusters: int, delta: float, *, sigma: float = 1.0, seed: int = 0) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         if n_clusters != 2:
             raise SettingsError(
                 f"n_clusters must be 2 for BanditClustering, got {n_clusters!r}; use 'acb-dagger' or 'boc' for more"
             )
         self.n_clusters = 2
-        self.delta = error_probability(delta)
         self.sigma = positive_number("sigma", sigma)
         self.seed = whole_number("seed", seed, 0)
         # --- state: what the next step needs, and what people look at
         self._search: Search | None = None  # None until the first vector tells d
         self._reading: _Reading | None = None
-        self._asked: Request | None = None
         self._drawn = np.zeros(self.n_arms, dtype=np.int64)
         self._labels = np.zeros(self.n_arms, dtype=np.int64)
-        self._rounds: list[Round] = []
-        self._status: Status | None = None
 
     # ------------------------------------------------------------ what to draw
-
-    @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return int(self._drawn.sum())
 
     @property
     def n_queries(self) -> int:
@@ -297,42 +281,27 @@ class BanditClustering:
         return 0 if self._search is None else self._search.n_queries
 
     @property
-    def rounds(self) -> tuple[Round, ...]:
-        return tuple(self._rounds)
-
-    @property
     def n_groups_at_least(self) -> int:
         return 2 if self.stopped else 1
 
-    def ask(self) -> Request:
-        if self.stopped:
-            self._asked = {}
-        elif self._search is None or self._reading is None:
-            self._asked = {0: 1}
-        else:
-            self._asked = self._reading.request(max(1, _MOST_VALUES // self._search.d))
-        return dict(self._asked)
+    def _request(self) -> Request:
+        if self._search is None or self._reading is None:
+            return {0: 1}
+        return self._reading.request(max(1, _MOST_VALUES // self._search.d))
 
     # ------------------------------------------------------------ what was drawn
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, None, None if self._search is None else self._search.d)
         assert self._asked is not None
-        with np.errstate(over="ignore"):  # refused in the next lines
-            points = [row / self.sigma for row in rows]
-        farthest = max(float(np.abs(row).max()) for row in points)
-        if farthest > _FARTHEST:
-            raise SampleError(
-                f"a sample is {farthest:.3g} standard deviations from 0, too far for sums to be numbers; "
-                "subtract a fixed location, or check sigma"
-            )
+        with np.errstate(over="ignore"):  # what overflows is refused
+            points = dict(zip(self._asked, in_units(rows, self.sigma), strict=True))
         # Nothing above changed the state; nothing below can fail.
-        arms, self._asked = list(self._asked), None
-        for arm, row in zip(arms, points, strict=True):
+        self._take(rows)
+        for arm, row in points.items():
             self._drawn[arm] += len(row)
-        self._absorb(dict(zip(arms, points, strict=True)))
-        number, held = len(self._rounds) + 1, int(self._drawn.max())
-        self._rounds.append(Round(number, self.delta, held, self.n_samples, int(self._labels.max()) + 1))
+        self._absorb(points)
+        self._close_round(int(self._drawn.max()), int(self._labels.max()) + 1)
 
     def _absorb(self, points: Mapping[int, Array]) -> None:  # (m, d) each
         if self._search is None or self._reading is None:
@@ -367,14 +336,8 @@ class BanditClustering:
         if not self._rounds:
             return Evidence.none(self.n_arms)
         told = self._labels[:, None] != self._labels[None, :] if self.stopped else False
-        unknown = np.full((self.n_arms, self.n_arms), np.nan)
-        return Evidence(
-            told_in_round=np.where(told, len(self._rounds), np.zeros_like(unknown, dtype=np.int64)),
-            counts=self._drawn.copy(),
-            distances=unknown,
-            thresholds=unknown,
-            variances=np.full(self.n_arms, np.nan),
-        )
+        told_in_round = np.where(told, len(self._rounds), np.zeros((self.n_arms, self.n_arms), dtype=np.int64))
+        return evidence_of_means(told_in_round, self._drawn.copy(), np.full(told_in_round.shape, np.nan))
 
     def guarantee(self) -> Guarantee:
         return Guarantee(

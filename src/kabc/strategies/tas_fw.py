@@ -38,9 +38,9 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.errors import SampleError, SettingsError
 from kabc.forced import Forced, forced_partition
 from kabc.partitions import Partition
-from kabc.result import Evidence, Guarantee, Round, Status
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array, as_points, describe
-from kabc.strategies.base import Request, all_arms, arms_number, checked_samples, error_probability, whole_number
+from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, whole_number
 
 Task = Literal["clustering", "odd-arm", "matching-pairs"]
 Sampling = Literal["frank-wolfe", "uniform"]
@@ -149,13 +149,12 @@ class _Game:
     def slopes(self, shares: Array, chosen: Index) -> Array:  # (N,), (J,) -> (J, N)
         """dF/dw_i = KL(P_i, mean pmf of its group in C'), by the envelope theorem."""
         slopes = np.zeros((len(chosen), len(shares)))
-        log_pmfs = np.log(np.where(self.pmfs > 0, self.pmfs, 1.0))
+        entropies = _x_log_x(self.pmfs).sum(axis=1)  # -H(P_i)
         for group in self.alternatives[chosen].T:
             members = self.sets[group]  # (J, N)
             mean = (members * shares) @ self.pmfs
             mean /= np.maximum(mean.sum(axis=1, keepdims=True), 1e-300)
             log_mean = np.log(np.where(mean > 0, mean, 1.0))
-            entropies = (self.pmfs * log_pmfs).sum(axis=1)
             slopes += members * np.maximum(entropies - log_mean @ self.pmfs.T, 0.0)
         return slopes
 
@@ -193,13 +192,11 @@ def frank_wolfe_step(game: _Game, shares: Array, t: int) -> Array:  # (N,) -> (N
     return mixed
 
 
-def _one_arm_moves(labels: Index, n_groups: int) -> tuple[Array, Index]:  # (N,) -> (G, N), (G, 1)
+def _one_arm_moves(labels: Index) -> tuple[Array, Index]:  # (N,) -> (G, N), (G, 1)
     """Each arm joined with each foreign group from which a partition into K groups is left (as in BOC)."""
-    members = (labels == np.arange(n_groups)[:, None]).astype(np.float64)  # (K, N)
-    sizes = members.sum(axis=1)
-    single = sizes[labels] == 1
-    movable = (labels[:, None] != np.arange(n_groups)) & (~single[:, None] | (sizes == 1)[None, :])
-    arms, groups = np.nonzero(movable)
+    members = (labels == np.arange(labels.max() + 1)[:, None]).astype(np.float64)  # (K, N)
+    single = members.sum(axis=1) == 1
+    arms, groups = np.nonzero((members.T == 0) & (~single[labels, None] | single))
     sets = members[groups]
     sets[np.arange(len(arms)), arms] = 1.0
     return sets, np.arange(len(arms))[:, None]
@@ -227,6 +224,13 @@ def _other_pairs(labels: Index) -> tuple[Array, Index]:  # (N,) -> (G, N), (A, 2
     for k, pair in enumerate(joins):
         sets[k, list(pair)] = 1.0
     return sets, np.array(alternatives, dtype=np.intp)
+
+
+_NEAREST: dict[Task, Callable[[Index], tuple[Array, Index]]] = {  # with pooled pmfs no other one is cheaper
+    "clustering": _one_arm_moves,
+    "odd-arm": _other_odd_arms,
+    "matching-pairs": _other_pairs,
+}
 
 
 # ---------------------------------------------------------------- predictions: Q_i
@@ -264,7 +268,6 @@ class _WholeClass:
     """Evidence against every partition of the class; the truth is one of them, so nothing is paid for their number."""
 
     rule = (
-        "Q_i predicts each sample of arm i before it is seen: half by its own samples, half by its estimated group's",
         "evidence against a pair being the same: Q_i Q_j / ML(n_i + n_j), ML the largest likelihood of pooled samples",
         "against arm i being the same as all of h: Q_i KT(n_h) / ML(n_i + n_h), KT the Krichevsky-Trofimov mixture",
         "against a partition: the mean of these over all pairs, and over all arms against the rest of their group",
@@ -275,8 +278,7 @@ class _WholeClass:
     def __init__(self, task: Task, n_arms: int, n_groups: int, delta: float) -> None:
         self._partitions = partitions_of(task, n_arms, n_groups)  # (P, N)
         self._contradicted_at = n_groups + 1 if task == "clustering" else 2
-        self._n_groups = n_groups
-        self._limit = -math.log(delta)
+        self.log_threshold = -math.log(delta)
         self._sets, self._groups = _distinct_groups(self._partitions, n_groups)  # (G, N), (P, K)
         self._rests, self._rest_of, self._arm_of, self._set_of = _rests(self._sets)
         sizes = self._sets.sum(axis=1)[self._groups]  # (P, K)
@@ -293,11 +295,11 @@ class _WholeClass:
         """Judge the class anew."""
         likelihoods = log_likelihood(self._sets @ counts)  # (G,)
         self.labels = self.predictions.labels = self._partitions[likelihoods[self._groups].sum(axis=1).argmax()]
-        before = np.count_nonzero(self._best >= self._limit)
+        before = np.count_nonzero(self._best >= self.log_threshold)
         self._now = self._log_evidence_now(counts, arms, likelihoods)
         self._best = np.maximum(self._best, self._now)
-        if np.count_nonzero(self._best >= self._limit) > before:
-            new = (self.log_evidence() >= self._limit) & (self._told_in_round == 0)
+        if np.count_nonzero(self._best >= self.log_threshold) > before:
+            new = (self.log_evidence() >= self.log_threshold) & (self._told_in_round == 0)
             self._told_in_round[new] = number
 
     def _log_evidence_now(self, counts: Counts, arms: Index, likelihoods: Array) -> Array:  # -> (P,)
@@ -307,7 +309,7 @@ class _WholeClass:
         self._pairs[:, arms] = self._pairs[arms].T
         rests = log_mixture(self._rests @ counts)[self._rest_of] + log_q[self._arm_of] - likelihoods[self._set_of]
         # Evidence is capped far above what is needed: sums are then safe, and less evidence is valid too.
-        cap = self._limit + _ENOUGH
+        cap = self.log_threshold + _ENOUGH
         joins = np.bincount(self._set_of, np.exp(np.minimum(rests, cap) - cap), len(self._sets))  # (G,)
         pairs = ((self._sets @ np.exp(np.minimum(self._pairs, cap) - cap)) * self._sets).sum(axis=1) / 2  # (G,)
         mean = joins[self._groups].sum(axis=1) / self._n_joined + pairs[self._groups].sum(axis=1) / self._n_pairs
@@ -321,17 +323,17 @@ class _WholeClass:
     @property
     def left(self) -> Index | None:  # (N,)
         """The only partition that is not ruled out."""
-        open_ones = np.flatnonzero(self._best < self._limit)
+        open_ones = np.flatnonzero(self._best < self.log_threshold)
         return self._partitions[open_ones[0]] if len(open_ones) == 1 else None
 
     @property
     def doubted(self) -> bool:
         """Whether samples speak even against the best partition that is left: then the class may be wrong."""
-        return bool(self._now[self._best < self._limit].min(initial=math.inf) > 0)
+        return bool(self._now[self._best < self.log_threshold].min(initial=math.inf) > 0)
 
     @property
     def contradicted(self) -> bool:
-        return bool((self._best >= self._limit).all())
+        return bool((self._best >= self.log_threshold).all())
 
     @property
     def n_groups_at_least(self) -> int:
@@ -352,10 +354,6 @@ class _WholeClass:
             out[i] = np.where(joined, self._best[:, None], np.inf).min(axis=0)
         out[np.arange(n_arms), np.arange(n_arms)] = -math.inf
         return out
-
-    @property
-    def log_threshold(self) -> float:
-        return self._limit
 
 
 def _distinct_groups(partitions: Index, n_groups: int) -> tuple[Array, Index]:  # (P, N) -> (G, N), (P, K)
@@ -383,7 +381,6 @@ class _AllPairs:
     """Evidence against every pair; a partition is out when it joins a pair that was told apart."""
 
     rule = (
-        "Q_i predicts each sample of arm i before it is seen: half by its own samples, half by its estimated group's",
         "evidence against a pair: Q_i Q_j / ML(n_i + n_j), ML the largest likelihood of the pooled samples",
         "a pair is told apart when this reaches N(N - 1)/2 / delta; stops when one partition of the class is left",
         "and mean evidence against its pairs is at most 1, or when none is left",
@@ -393,7 +390,7 @@ class _AllPairs:
         self._task = task
         self._n_groups = n_groups
         self._n_pairs = n_arms - n_groups  # of the task of that name
-        self._limit = math.log(math.comb(n_arms, 2) / delta)
+        self.log_threshold = math.log(math.comb(n_arms, 2) / delta)
         self.predictions = _Predictions(n_arms)
         self._now = np.full((n_arms, n_arms), -math.inf)  # ln E_ij
         self._best = self._now.copy()  # its running maximum
@@ -401,14 +398,14 @@ class _AllPairs:
         self._forced: Forced | None = None
         self._searched_at = 0
         self.labels = _first_of(task, n_arms, n_groups)
-        self._near = self._nearest()
+        self._near = _NEAREST[task](self.labels)
 
     def absorb(self, counts: Counts, arms: Index, number: int) -> None:  # (N, m)
         """Judge the pairs of the arms with new samples."""
         self._now[arms] = log_pairs(counts, self.predictions.log_q(), arms)
         self._now[:, arms] = self._now[arms].T
         self._best = np.maximum(self._best, self._now)
-        new = (self._best >= self._limit) & (self._told_in_round == 0)
+        new = (self._best >= self.log_threshold) & (self._told_in_round == 0)
         if new.any():
             self._told_in_round[new] = number
             earlier = () if self._forced is None else self._forced.representatives
@@ -417,13 +414,7 @@ class _AllPairs:
         if n_samples >= _AGAIN * self._searched_at:
             self._searched_at = n_samples
             self.labels = self.predictions.labels = _SEARCHES[self._task](counts, self._n_groups)
-            self._near = self._nearest()
-
-    def _nearest(self) -> tuple[Array, Index]:
-        """The nearest other partitions: with pooled pmfs no other one is cheaper."""
-        if self._task == "clustering":
-            return _one_arm_moves(self.labels, self._n_groups)
-        return _other_pairs(self.labels) if self._task == "matching-pairs" else _other_odd_arms(self.labels)
+            self._near = _NEAREST[self._task](self.labels)
 
     def game(self, pmfs: Array) -> _Game:  # (N, m)
         return _Game(*self._near, pmfs)
@@ -453,7 +444,7 @@ class _AllPairs:
         if labels is None:
             return False
         joined = np.triu(labels[:, None] == labels, 1)
-        return bool(joined.any() and np.exp(np.minimum(self._now[joined], self._limit)).mean() > 1)
+        return bool(joined.any() and np.exp(np.minimum(self._now[joined], self.log_threshold)).mean() > 1)
 
     @property
     def contradicted(self) -> bool:
@@ -475,10 +466,6 @@ class _AllPairs:
 
     def log_evidence(self) -> Array:  # (N, N)
         return self._best.copy()
-
-    @property
-    def log_threshold(self) -> float:
-        return self._limit
 
 
 def _first_of(task: Task, n_arms: int, n_groups: int) -> Index:  # -> (N,)
@@ -549,7 +536,7 @@ def _nearest_pairs(counts: Counts, n_groups: int) -> Index:  # (N, m) -> (N,)
     return np.array(Partition.of(labels.tolist()).labels, dtype=np.intp)
 
 
-_SEARCHES: dict[str, Callable[[Counts, int], Index]] = {
+_SEARCHES: dict[Task, Callable[[Counts, int], Index]] = {
     "clustering": _agglomerated,
     "odd-arm": _likeliest_odd_arm,
     "matching-pairs": _nearest_pairs,
@@ -559,7 +546,7 @@ _SEARCHES: dict[str, Callable[[Counts, int], Index]] = {
 # ---------------------------------------------------------------- algorithm
 
 
-class TaSFW:
+class TaSFW(Stepwise):
     """Track-and-Stop by Frank-Wolfe, reconstructed: groups arms with a finite alphabet, wrong at most with delta.
 
     After the first round each sample is of the arm that is furthest behind the proportions that one step of
@@ -596,9 +583,8 @@ class TaSFW:
         batch: int = 1,
         sampling: Sampling = "frank-wolfe",
     ) -> None:
-        self.n_arms = arms_number(n_arms)
+        super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
-        self.delta = error_probability(delta)
         self.task = _checked_task(task, self.n_arms, self.n_clusters)
         if sampling not in get_args(Sampling):
             raise SettingsError(f"sampling must be 'frank-wolfe' or 'uniform', got {sampling!r}")
@@ -611,39 +597,20 @@ class TaSFW:
         self.judged_whole = few and (self.task != "odd-arm" or self.n_arms <= _MOST_ODD)
         judge = _WholeClass if self.judged_whole else _AllPairs
         self._judge: _WholeClass | _AllPairs = judge(self.task, self.n_arms, self.n_clusters, self.delta)
-        # --- state
-        self._asked: Request | None = None
+        # --- state: what the next step needs, and what people look at
         self._next = all_arms(self.n_arms, whole_number("first", first, 1))
         self._counts = np.zeros((self.n_arms, self.n_symbols), dtype=np.int64)
         self._shares = np.full(self.n_arms, 1 / self.n_arms)
-        self._rounds: list[Round] = []
-        self._status: Status | None = "decided" if n_partitions == 1 else None  # nothing to find out
+        self._status = "decided" if n_partitions == 1 else None  # nothing to find out
 
     # ------------------------------------------------------------ what to draw
-
-    @property
-    def stopped(self) -> bool:
-        return self._status is not None
-
-    @property
-    def status(self) -> Status | None:
-        return self._status
-
-    @property
-    def n_samples(self) -> int:
-        return int(self._counts.sum())
-
-    @property
-    def rounds(self) -> tuple[Round, ...]:
-        return tuple(self._rounds)
 
     @property
     def n_groups_at_least(self) -> int:
         return self.n_clusters if self._status == "decided" else self._judge.n_groups_at_least
 
-    def ask(self) -> Request:
-        self._asked = {} if self.stopped else self._next
-        return dict(self._asked)
+    def _request(self) -> Request:
+        return self._next
 
     def _plan(self) -> Request:
         """The next samples: one step of Frank-Wolfe, and the arm furthest behind, for each."""
@@ -651,7 +618,7 @@ class TaSFW:
         planned = np.zeros(self.n_arms, dtype=np.int64)
         if self.sampling == "frank-wolfe":
             game = self._judge.game(pooled_pmfs(self._counts, self._judge.labels))
-        for t in range(self.n_samples + 1, self.n_samples + self.batch + 1):
+        for t in range(self._n_samples + 1, self._n_samples + self.batch + 1):
             if self.sampling == "frank-wolfe":
                 self._shares = frank_wolfe_step(game, self._shares, t)
             arm = int((held / self._shares).argmin())  # C-tracking: x is the average of all z
@@ -669,36 +636,34 @@ class TaSFW:
         codes = [self._coded(arm, points, known) for arm, points in zip(self._asked, rows, strict=True)]
         # Nothing above changed the state; nothing below can fail.
         self._symbols = known
-        arms, self._asked = np.array(list(self._asked), dtype=np.intp), None
+        arms = np.array(list(self._asked), dtype=np.intp)
+        self._take(rows)
         for arm, symbols in zip(arms.tolist(), codes, strict=True):
             for symbol in symbols:
                 self._judge.predictions.predict(arm, symbol, self._counts)
                 self._counts[arm, symbol] += 1
-        number = len(self._rounds) + 1
-        self._judge.absorb(self._counts, arms, number)
+        self._judge.absorb(self._counts, arms, len(self._rounds) + 1)
         if self._judge.contradicted:
             self._status = "contradicted"
         elif self._judge.left is not None and not self._judge.doubted:
             self._status = "decided"
-        held = int(self._counts.sum(axis=1).max())
-        self._rounds.append(Round(number, self.delta, held, self.n_samples, self.n_groups_at_least))
+        self._close_round(int(self._counts.sum(axis=1).max()), self.n_groups_at_least)
         if not self.stopped:
             self._next = self._plan()
 
     def _coded(self, arm: int, points: Array, known: dict[tuple[float, ...], int]) -> list[int]:  # (n, d) -> n
         """Numbers of the symbols; new ones are added to those known."""
         complete = len(self._symbols) == self.n_symbols
+        codes = []
         for row in map(tuple, points.tolist()):
-            if row in known:
-                continue
-            if len(known) == self.n_symbols:
+            if row not in known and len(known) == self.n_symbols:
                 raise SampleError(
                     f"{describe(row)} is "
                     + ("not in the alphabet" if complete else "one symbol more than the alphabet allows")
                     + f" of {self.n_symbols}; declare all samples that are possible, with alphabet="
                 ).of_arm(arm)
-            known[row] = len(known)
-        return [known[row] for row in map(tuple, points.tolist())]
+            codes.append(known.setdefault(row, len(known)))
+        return codes
 
     # ------------------------------------------------------------ what people see
 
@@ -732,6 +697,7 @@ class TaSFW:
                     if self.sampling == "frank-wolfe"
                     else "the arm with the fewest samples is next"
                 ),
+                "Q_i predicts each sample of arm i before it is seen: half by its own, half by its estimated group's",
                 *self._judge.rule,
             ),
         )
