@@ -19,7 +19,8 @@ STATUS_WORDS: dict[str, str] = {
     "budget": "undecided: the budget is spent; the groups shown are a guess, pairs told apart are certified",
     "exhausted": "undecided: an arm ran out of samples; the groups shown are a guess, pairs told apart are certified",
     "interrupted": "undecided: interrupted; the groups shown are a guess, pairs told apart are certified",
-    "contradicted": "contradicted: more groups than asked for; groups shown are a guess, pairs told apart certified",
+    "contradicted": "contradicted: no partition as asked for fits, in most cases because there are more groups; "
+    "the groups shown are a guess, pairs told apart are certified",
 }
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one

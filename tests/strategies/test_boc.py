@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -153,23 +154,42 @@ def test_the_estimate_is_that_of_the_pseudocode(seed: int) -> None:
     assert u == pytest.approx(expected_centres)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize(("n_arms", "k"), [(4, 2), (4, 3), (5, 2), (5, 3), (5, 4)])
-def test_the_statistic_is_the_cost_of_the_nearest_of_all_other_partitions(n_arms: int, k: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.concatenate([np.arange(k), rng.integers(k, size=n_arms - k)]))
-    points, counts = rng.normal(size=(k, 2)), rng.integers(1, 20, size=n_arms)
-    means = points[labels]  # no misfit
-    nearest = math.inf
-    for other in itertools.product(range(k), repeat=n_arms):
-        if len(set(other)) == k and not Partition.of(other).matches(Partition.of(labels.tolist())):
-            groups = [[m for m in range(n_arms) if other[m] == g] for g in range(k)]
-            middles = [np.average(means[g], axis=0, weights=counts[g]) for g in groups]
-            cost = sum(
-                float(counts[g] @ ((means[g] - x) ** 2).sum(axis=1)) for g, x in zip(groups, middles, strict=True)
-            )
-            nearest = min(nearest, cost)
-    assert boc._loops().statistic(means, counts, labels, points) == pytest.approx(nearest / 2)
+@cache
+def partitions(n_arms: int, k: int) -> NDArray[np.int64]:  # (P, N)
+    """All partitions into k groups that are not empty, numbered by first appearance."""
+    words = itertools.product(range(k), repeat=n_arms)
+    return np.array([word for word in words if len(set(word)) == k and word == Partition.of(word).labels])
+
+
+@st.composite
+def estimates(draw: st.DrawFn) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:  # (N,), (N,), (K, d)
+    """Counts of very different sizes, labels of which no group is empty, distinct centres."""
+    n_arms = draw(st.integers(2, 6))
+    k = draw(st.integers(1, n_arms))
+    others = draw(st.lists(st.integers(0, k - 1), min_size=n_arms - k, max_size=n_arms - k))
+    labels = draw(st.permutations([*range(k), *others]))
+    count = st.sampled_from([1, 2, 10, 100, 1000]) | st.integers(1, 1000)
+    counts = draw(st.lists(count, min_size=n_arms, max_size=n_arms))
+    point = st.tuples(*[st.integers(-50, 50)] * draw(st.integers(1, 2)))
+    points = draw(st.lists(point, min_size=k, max_size=k, unique=True))
+    return np.array(counts), np.array(labels), np.array(points) / 10
+
+
+@given(estimates())
+@settings(deadline=None, max_examples=300)
+def test_the_statistic_is_the_cost_of_the_nearest_of_all_other_partitions(
+    estimate: tuple[NDArray[np.int64], NDArray[np.int64], Array],
+) -> None:
+    """Lemma 16.1; infinite where there is no other one: a single group, or every arm its own."""
+    counts, labels, points = estimate
+    means = points[labels]  # no misfit: Z is half of Z_2
+    every = partitions(len(labels), len(points))
+    others = every[(every != Partition.of(labels.tolist()).labels).any(axis=1)]  # (P, N)
+    weights = (others[:, :, None] == others[:, None, :]) * counts  # (P, N, N)
+    middles = weights @ means / weights.sum(axis=2, keepdims=True)  # (P, N, d), of the groups of the arms
+    costs = ((means - middles) ** 2).sum(axis=2) @ counts
+    assert boc._loops().statistic(means, counts, labels, points) == pytest.approx(costs.min(initial=math.inf) / 2)
+    assert (len(others) == 0) == (len(points) in (1, len(labels)))
 
 
 def test_two_groups_of_one_arm_that_look_alike_are_not_taken_for_two() -> None:

@@ -47,6 +47,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "atboc": {},
     "lucbboc": {},
     "boc-elim": {},
+    "ebc": {},
     "tas-fw": {"alphabet": 3},
     "bandit-clustering": {},
 }

@@ -190,6 +190,7 @@ def test_a_run_prints_a_certificate_with_the_rule(maker: str) -> None:
     assert strategy.guarantee().strategy in text
     assert "told apart when" in text
     assert ("different arms are independent" in text) == (maker != "bernstein")
+    assert ("theorem of arXiv 2409.06060 holds with ln(2/alpha)" in text) == (maker == "bernstein")
 
 
 @pytest.mark.parametrize("maker", MAKERS)

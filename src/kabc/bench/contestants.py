@@ -114,6 +114,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "acb-dagger": Contestant(_MEANS, _dagger, by_means=True),
     "acb-star": Contestant(_MEANS, _star, by_means=True),
     "atboc": Contestant(_MEANS, _sigma, by_means=True, most_arms=300),
+    "ebc": Contestant(_MEANS, _sigma, by_means=True, most_arms=300),
     "lucbboc": _BOC,
     "boc-elim": Contestant(_MEANS | {"one column"}, _one_column, by_means=True),
     "tas-fw": Contestant(frozenset({"finite alphabet"}), _alphabet),

@@ -48,6 +48,7 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
     "acb-dagger": ACBDagger,
     "acb-star": ACBStar,
     "atboc": ATBOC,
+    "ebc": partial(ATBOC, proportions="gradient"),
     "lucbboc": LUCBBOC,
     "boc-elim": BOCElim,
     "tas-fw": TaSFW,

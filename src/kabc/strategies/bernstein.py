@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from kabc.embeddings import means
 from kabc.evidence.thresholds import pair_thresholds
 from kabc.kernels import Kernel
-from kabc.result import Evidence
+from kabc.result import Evidence, Guarantee
 from kabc.samples import Array
 from kabc.strategies.by_test import ByTest, Samples, farthest, joined, prior_sums
 
@@ -140,6 +140,11 @@ class BernsteinKABC(ByTest[Sequences]):
                 f"psi(l) = -ln(1 - l) - l, B = {self.bound:g}, alpha = delta / {self.n_arms} (union over arms)"
             ),
         )
+
+    def guarantee(self) -> Guarantee:
+        known = super().guarantee()
+        cited = "the empirical Bernstein theorem of arXiv 2409.06060 holds with ln(2/alpha) and l_t <= 0.8"
+        return replace(known, assumptions=(*known.assumptions, cited))
 
 
 def _psi(weights: Array) -> Array:

@@ -93,6 +93,13 @@ _ENTRIES += (
         (*_ACB_NEEDS[:2], "hanson_wright, the constant that the paper leaves open"),
     ),
     Entry("atboc", _ATBOC_PAPER, _LINKAGE, "proven", _BOC_NEEDS),
+    Entry(
+        "ebc",
+        "Chandran, Reddy, Bhashyam (2026), arXiv 2601.09162, a reconstruction: ATBOC, one step uphill a round",
+        _LINKAGE,
+        "proven",
+        _BOC_NEEDS,
+    ),
     Entry("lucbboc", _ATBOC_PAPER, _LINKAGE, "proven", _BOC_NEEDS),
     Entry("boc-elim", _ATBOC_PAPER, (*_LINKAGE, "samples are single numbers"), "proven", _BOC_NEEDS),
 )

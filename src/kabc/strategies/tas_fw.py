@@ -359,10 +359,8 @@ class _WholeClass:
 def _distinct_groups(partitions: Index, n_groups: int) -> tuple[Array, Index]:  # (P, N) -> (G, N), (P, K)
     """Every set of arms that is a group of some partition, once; and which of them each partition consists of."""
     members = partitions[:, None, :] == np.arange(n_groups)[None, :, None]  # (P, K, N)
-    packed = np.packbits(members, axis=2)
-    _, first, inverse = np.unique(packed.reshape(-1, packed.shape[2]), axis=0, return_index=True, return_inverse=True)
-    sets = members.reshape(-1, members.shape[2])[first].astype(np.float64)
-    return sets, inverse.reshape(len(partitions), n_groups).astype(np.intp)
+    sets, which = _distinct(members.reshape(-1, members.shape[2]))
+    return sets, which.reshape(len(partitions), n_groups)
 
 
 def _rests(sets: Array) -> tuple[Array, Index, Index, Index]:  # (G, N) -> (R, N), (S,), (S,), (S,)
@@ -370,8 +368,13 @@ def _rests(sets: Array) -> tuple[Array, Index, Index, Index]:  # (G, N) -> (R, N
     which, arms = np.nonzero((sets > 0) & (sets.sum(axis=1) > 1)[:, None])
     without = sets[which] > 0
     without[np.arange(len(arms)), arms] = False
-    _, first, inverse = np.unique(np.packbits(without, axis=1), axis=0, return_index=True, return_inverse=True)
-    return without[first].astype(np.float64), inverse.reshape(-1).astype(np.intp), arms, which
+    return *_distinct(without), arms, which
+
+
+def _distinct(sets: NDArray[np.bool_]) -> tuple[Array, Index]:  # (S, N) -> (G, N), (S,)
+    """Every set once, and which of them each one is."""
+    _, first, inverse = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True, return_inverse=True)
+    return sets[first].astype(np.float64), inverse.reshape(-1).astype(np.intp)
 
 
 # ---------------------------------------------------------------- large classes: every pair is judged
