@@ -255,7 +255,9 @@ def test_the_command_writes_runs_table_and_figure(tmp_path: Path) -> None:
     assert len(table) == len((out / "runs.jsonl").read_text().splitlines()) == 8
     assert {row["status"] for row in table} == {"decided", AT_CAP}
     assert (out / "figure.png").read_bytes().startswith(b"\x89PNG")
-    assert "### kabc / same-mean-200" in (out / "table.md").read_text()
+    page = (out / "table.md").read_text()
+    assert "### kabc / same-mean-200" in page
+    assert "| boc | \u221e* | \u221e* |" in page  # the matrix
 
 
 def test_the_command_lists_what_there_is() -> None:

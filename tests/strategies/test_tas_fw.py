@@ -35,6 +35,13 @@ def by_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tas_fw, "_MOST_GROUPS", 0)
 
 
+@pytest.fixture(params=["whole", "by pairs"])
+def both_ways(request: pytest.FixtureRequest) -> None:
+    """A class is judged whole, then by pairs."""
+    if request.param == "by pairs":
+        request.getfixturevalue("by_pairs")
+
+
 def truth_of(pmfs: list[list[float]]) -> Partition:
     return Partition.of(map(tuple, pmfs))
 
@@ -328,12 +335,10 @@ def test_twenty_arms_are_judged_by_pairs_without_being_asked() -> None:
     assert strategy.recommend().certified and strategy.recommend().matches(truth_of(pmfs))
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_equal_arms_are_split_in_at_most_delta_of_runs(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("both_ways")
+def test_equal_arms_are_split_in_at_most_delta_of_runs() -> None:
     from scipy.stats import binom
 
-    if not whole:
-        monkeypatch.setattr(tas_fw, "_MOST_GROUPS", 0)
     delta, runs = 0.2, 24
     wrong = 0
     for seed in range(runs):
@@ -342,10 +347,8 @@ def test_equal_arms_are_split_in_at_most_delta_of_runs(whole: bool, monkeypatch:
     assert wrong <= binom.ppf(1 - 1e-6, runs, delta)
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_more_groups_than_asked_for_contradict(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not whole:
-        monkeypatch.setattr(tas_fw, "_MOST_GROUPS", 0)
+@pytest.mark.usefixtures("both_ways")
+def test_more_groups_than_asked_for_contradict() -> None:
     strategy = run(TaSFW(4, 2, 1e-4, alphabet=3), [A, B, C, C])
     assert strategy.status == "contradicted"
     assert strategy.n_groups_at_least == 3
@@ -353,19 +356,15 @@ def test_more_groups_than_asked_for_contradict(whole: bool, monkeypatch: pytest.
     assert not strategy.evidence().told_apart[2, 3]
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_three_equal_arms_are_no_two_pairs(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not whole:
-        monkeypatch.setattr(tas_fw, "_MOST_GROUPS", 0)
+@pytest.mark.usefixtures("both_ways")
+def test_three_equal_arms_are_no_two_pairs() -> None:
     strategy = run(TaSFW(4, 2, 1e-4, task="matching-pairs", alphabet=3), [A, A, A, B])
     assert strategy.status == "contradicted"
     assert not strategy.recommend().certified
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_two_and_two_arms_have_no_odd_one(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not whole:
-        monkeypatch.setattr(tas_fw, "_MOST_GROUPS", 0)
+@pytest.mark.usefixtures("both_ways")
+def test_two_and_two_arms_have_no_odd_one() -> None:
     strategy = run(TaSFW(4, 2, 1e-4, task="odd-arm", alphabet=3), [A, A, B, B])
     assert strategy.status == "contradicted"
     assert strategy.n_groups_at_least == 2
@@ -395,12 +394,8 @@ def test_frank_wolfe_takes_fewer_samples_than_all_arms_in_turn() -> None:
 # ---------------------------------------------------------------- ask and tell, and what people see
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_asking_and_looking_change_nothing_and_a_pickled_run_goes_on_as_before(
-    whole: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not whole:
-        monkeypatch.setattr(tas_fw, "_MOST_GROUPS", 0)
+@pytest.mark.usefixtures("both_ways")
+def test_asking_and_looking_change_nothing_and_a_pickled_run_goes_on_as_before() -> None:
     pmfs, rng = [A, B, A, B], np.random.default_rng(0)
     watched = TaSFW(4, 2, 0.05, alphabet=3)
     assert np.isnan(watched.evidence().distances).all()

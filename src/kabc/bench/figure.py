@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kabc.bench.tables import Row
+from kabc.bench.tables import CAPTION, Row, text_of
 from kabc.errors import SettingsError
 from kabc.report.style import LIGHT
 
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
 _SHADES = 8  # h0..h7 of the style sheet
 _LARGEST = 5.0  # log10 of samples of each arm that has the darkest shade
-CAPTION = (
-    "Samples of each arm on average, pilots and discarded rounds included. Bold: proven and no assumption violated.  "
-    "∞: no stop at the cap.  !: wrong more often than delta allows for.  *: an assumption is violated.  "
-    "-: cannot be set up.  (n): the smallest number of samples that is enough, which only an oracle knows."
-)
 
 
 def draw_comparison(rows: Sequence[Row], delta: float, target: str | Path) -> None:
@@ -76,21 +71,6 @@ def shade_of(row: Row) -> int | None:
         return None
     share = math.log10(max(1.0, row.samples / row.n_arms)) / _LARGEST
     return min(_SHADES - 1, int(share * _SHADES))
-
-
-def text_of(row: Row, delta: float) -> str:
-    """What a cell says."""
-    if row.unfit:
-        return "-"
-    if not row.stops:
-        return "∞" + ("*" if row.violated else "")
-    each = row.samples / row.n_arms
-    number = f"{each:,.0f}" if each >= 10 else f"{each:.1f}"
-    if each >= 10_000:
-        number = f"{each / 1000:,.0f}k"
-    marks = ("!" if row.wrong_low > delta else "") + ("*" if row.violated else "")
-    marks += "∞" if row.undecided else ""  # some runs
-    return (f"({number})" if row.guarantee == "oracle budget" else number) + marks
 
 
 def _suite_lines(axes: Axes, rows: Sequence[Row], instances: Sequence[str], height: int) -> None:

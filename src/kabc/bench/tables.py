@@ -118,6 +118,13 @@ HEAD = (
 )
 
 
+CAPTION = (
+    "Samples of each arm on average, pilots and discarded rounds included. Bold: proven and no assumption violated.  "
+    "∞: no stop at the cap.  !: wrong more often than delta allows for.  *: an assumption is violated.  "
+    "-: cannot be set up.  (n): the smallest number of samples that is enough, which only an oracle knows."
+)
+
+
 def cells(row: Row) -> tuple[str, ...]:
     """What a line of the table says; an answer that was not reached is said in words, not as a number."""
     assumptions = "violated: " + ", ".join(row.violated) if row.violated else "met"
@@ -166,6 +173,33 @@ def as_markdown(rows: Sequence[Row], plan: Plan) -> str:
         table = [HEAD, ("---",) * len(HEAD), *lines]
         blocks.append("\n".join([f"### {title}", "", *("| " + " | ".join(line) + " |" for line in table)]))
     return "\n\n".join(blocks) + "\n"
+
+
+def text_of(row: Row, delta: float) -> str:
+    """What a cell says."""
+    if row.unfit:
+        return "-"
+    if not row.stops:
+        return "∞" + ("*" if row.violated else "")
+    each = row.samples / row.n_arms
+    number = f"{each:,.0f}" if each >= 10 else f"{each:.1f}"
+    if each >= 10_000:
+        number = f"{each / 1000:,.0f}k"
+    marks = ("!" if row.wrong_low > delta else "") + ("*" if row.violated else "")
+    marks += "∞" if row.undecided else ""  # some runs
+    return (f"({number})" if row.guarantee == "oracle budget" else number) + marks
+
+
+def as_matrix(rows: Sequence[Row], delta: float) -> str:
+    """Strategies down, instances across, what the figure says; for a page."""
+    instances = list(dict.fromkeys(row.instance for row in rows))
+    found = {(row.strategy, row.instance): text_of(row, delta) for row in rows}
+    lines = [("strategy", *instances), ("---",) * (len(instances) + 1)]
+    lines += [
+        (strategy, *(found.get((strategy, instance), "") for instance in instances))
+        for strategy in dict.fromkeys(row.strategy for row in rows)
+    ]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def _by_instance(rows: Sequence[Row], plan: Plan) -> Iterable[tuple[str, list[tuple[str, ...]]]]:

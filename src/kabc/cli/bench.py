@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kabc.bench import SUITES, Plan, Store, as_markdown, as_text, compare, load_instances, summarise
 from kabc.bench.figure import draw_comparison
-from kabc.bench.tables import as_data, write_parquet
+from kabc.bench.tables import CAPTION, as_data, as_matrix, write_parquet
 from kabc.cli import exits
 from kabc.errors import SettingsError
 
@@ -46,7 +46,7 @@ def bench_it(plan: Plan, folder: Path, *, workers: int, as_json: bool, quiet: bo
     rows = summarise(plan, found)
     written = [str(store.path)]
     markdown = folder / "table.md"
-    markdown.write_text(as_markdown(rows, plan), encoding="utf-8")
+    markdown.write_text(f"{as_matrix(rows, plan.delta)}\n{CAPTION}\n\n{as_markdown(rows, plan)}", encoding="utf-8")
     written.append(str(markdown))
     skipped: list[str] = []
     for name, write in (

@@ -294,8 +294,7 @@ class BanditClustering(Stepwise):
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, None, None if self._search is None else self._search.d)
         assert self._asked is not None
-        with np.errstate(over="ignore"):  # what overflows is refused
-            points = dict(zip(self._asked, in_units(rows, self.sigma), strict=True))
+        points = dict(zip(self._asked, in_units(rows, self.sigma), strict=True))
         # Nothing above changed the state; nothing below can fail.
         self._take(rows)
         for arm, row in points.items():

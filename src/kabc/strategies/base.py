@@ -233,7 +233,8 @@ def all_arms(n_arms: int, count: int) -> Request:
 
 def in_units(rows: Sequence[Array], sigma: float) -> list[Array]:  # arrays (count_i, d)
     """Samples in units of sigma; those whose squares would be no numbers are refused."""
-    points = [row / sigma for row in rows]
+    with np.errstate(over="ignore"):  # what overflows is refused
+        points = [row / sigma for row in rows]
     farthest = max(float(np.abs(row).max()) for row in points)
     if farthest > _FARTHEST:
         raise SampleError(
