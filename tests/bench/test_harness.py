@@ -185,6 +185,23 @@ def test_a_run_that_was_killed_goes_on_where_it_was(found: dict[Job, Outcome], t
     assert timeless(Store(tmp_path).done) == timeless(found)
 
 
+@pytest.mark.slow
+def test_ctrl_c_ends_it_at_once_with_one_line_and_keeps_what_is_done(tmp_path: Path) -> None:
+    words = ["same-mean-200", "--strategies", "anytime,boc", "--cap", "100000000", "--workers", "2", "--quiet"]
+    process = subprocess.Popen(
+        [KABC, "bench", *words, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    path = tmp_path / "runs.jsonl"
+    while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= 2):
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, complaint = process.communicate(timeout=30)  # a run of BOC takes a minute
+    assert process.returncode == 3
+    assert complaint.count("\n") == 1
+    assert "the same command goes on" in complaint
+    assert len(Store(tmp_path).done) >= 2
+
+
 # ---------------------------------------------------------------- what the runs say
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -223,13 +224,22 @@ def _runner(workers: int, file: str | None) -> Iterator[_Run]:
         return
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ |= dict.fromkeys(_THREADS, "1")
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_deaf)
     try:
         yield _Run(pool, file, workers)
+    except BaseException:
+        for child in multiprocessing.active_children():  # nobody waits for the rest of their runs
+            child.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+def _deaf() -> None:
+    """Ctrl-C reaches all processes of a terminal; the first one ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _play(job: Job, file: str | None) -> Outcome:
