@@ -9,8 +9,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from types import FrameType
 from typing import Any, Self
@@ -21,7 +19,6 @@ from numpy.typing import NDArray
 from kabc.bench.contestants import CONTESTANTS, Contestant, UnfitError
 from kabc.bench.instances import Instance
 from kabc.bench.laws import Draw
-from kabc.errors import KabcError
 from kabc.kernels import Gaussian, Hamming, Kernel
 from kabc.partitions import Partition
 from kabc.samples import Array
@@ -101,17 +98,18 @@ def fingerprint(instance: Instance) -> str:
 
 
 def play(job: Job, instance: Instance) -> Outcome:
-    """Run it until it stops, or would go over the cap or the time."""
+    """Run it until it stops, or would go over the cap or the time. A fault ends this run, not those after it."""
+    clock = _Clock(job.limit)
+    game: _Play | None = None
     try:
         game = _Play(job, instance, CONTESTANTS[job.strategy])
-        try:
-            with _limited(job.limit):
-                return game.outcome()
-        except _OutOfTimeError:
-            return Outcome(IN_TIME, False, game.counted, seconds=job.limit)
+        with clock:
+            return game.outcome()
     except UnfitError as error:
         return Outcome(UNFIT, False, 0, note=str(error))
-    except KabcError as error:
+    except Exception as error:
+        if clock.rang and game is not None:  # compiled code may turn it into an error of another name
+            return Outcome(IN_TIME, False, game.counted, seconds=job.limit)
         return Outcome(FAILED, False, 0, note=f"{type(error).__name__}: {error}")
 
 
@@ -119,24 +117,28 @@ class _OutOfTimeError(Exception):
     pass
 
 
-@contextmanager
-def _limited(seconds: float) -> Iterator[None]:
-    """End it in the middle of a round, where the system has a clock for computing time; else between rounds alone."""
-    here = threading.current_thread() is threading.main_thread()
-    if not here or not hasattr(signal, "setitimer"):
-        yield
-        return
+class _Clock:
+    """Ends a run in the middle of a round, where the system can count computing time; else between rounds alone."""
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._works = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+        self._usual: Any = None
+        self.rang = False
+
+    def __enter__(self) -> None:
+        if self._works:
+            self._usual = signal.signal(signal.SIGPROF, self._ring)
+            signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        if self._works:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, self._usual)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        self.rang = True
         raise _OutOfTimeError
-
-    usual = signal.signal(signal.SIGPROF, ring)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, usual)
 
 
 class _Play:
