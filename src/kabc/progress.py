@@ -74,3 +74,20 @@ def uninterrupted(show: Ticker) -> Iterator[None]:
             signal.signal(number, handler)
     if caught:
         handlers[caught[0]](caught[0], None)
+
+
+@contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """A polite kill ends a run as Ctrl-C does: with the answer so far."""
+    if threading.current_thread() is not threading.main_thread():  # only there may signals be handled
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -185,21 +185,50 @@ def test_a_run_that_was_killed_goes_on_where_it_was(found: dict[Job, Outcome], t
     assert timeless(Store(tmp_path).done) == timeless(found)
 
 
-@pytest.mark.slow
-def test_ctrl_c_ends_it_at_once_with_one_line_and_keeps_what_is_done(tmp_path: Path) -> None:
+def started(folder: Path, lines: int) -> subprocess.Popen[str]:
+    """A bench that would go on for long, once so many runs are done."""
     words = ["same-mean-200", "--strategies", "anytime,boc", "--cap", "100000000", "--workers", "2", "--quiet"]
     process = subprocess.Popen(
-        [KABC, "bench", *words, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, start_new_session=True
+        [KABC, "bench", *words, "--out", str(folder)], stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    path = tmp_path / "runs.jsonl"
-    while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= 2):
+    path = folder / "runs.jsonl"
+    while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= lines):
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
-    _, complaint = process.communicate(timeout=30)  # a run of BOC takes a minute
+    return process
+
+
+def living(session: int) -> list[int]:
+    """Processes that were started with it."""
+    found = subprocess.run(["ps", "-o", "pid=", "-s", str(session)], capture_output=True, text=True, check=False)
+    return [int(pid) for pid in found.stdout.split()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_at_once_with_one_line_and_keeps_what_is_done(number: signal.Signals, tmp_path: Path) -> None:
+    process = started(tmp_path, 2)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # as a terminal does: to all processes
+    else:
+        process.send_signal(number)
+    _, complaint = process.communicate(timeout=50)  # a run of BOC takes a minute
     assert process.returncode == 3
     assert complaint.count("\n") == 1
     assert "the same command goes on" in complaint
     assert len(Store(tmp_path).done) >= 2
+
+
+@pytest.mark.slow
+def test_no_process_stays_behind_when_the_first_one_is_killed(tmp_path: Path) -> None:
+    process = started(tmp_path, 1)
+    assert len(living(process.pid)) >= 3
+    process.kill()
+    process.communicate()
+    for _ in range(500):
+        if not living(process.pid):
+            break
+        time.sleep(0.1)
+    assert not living(process.pid)
 
 
 # ---------------------------------------------------------------- what the runs say

@@ -14,12 +14,14 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ from kabc.bench.instances import Instance, load_instances
 from kabc.bench.play import ANSWERED, FAILED, IN_TIME, UNFIT, Job, Outcome, fingerprint, play
 from kabc.bench.suites import INSTANCES, SUITES
 from kabc.errors import SettingsError
-from kabc.progress import Progress, Ticker
+from kabc.progress import Progress, Ticker, sigterm_interrupts
 from kabc.strategies.base import error_probability, whole_number
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
@@ -165,7 +167,7 @@ def compare(plan: Plan, store: Store, *, workers: int = 1, progress: bool | Prog
     """Make the runs that are not there yet, and return all of the plan."""
     show = Ticker(progress)
     found: dict[Job, Outcome] = {}
-    with _runner(workers, plan.file) as run:
+    with sigterm_interrupts(), _runner(workers, plan.file) as run:
         wave = list(plan.first_jobs())
         while wave:
             found |= _made(wave, store, run, show, len(found))
@@ -224,7 +226,7 @@ def _runner(workers: int, file: str | None) -> Iterator[_Run]:
         return
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ |= dict.fromkeys(_THREADS, "1")
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_deaf)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_serve)
     try:
         yield _Run(pool, file, workers)
     except BaseException:
@@ -237,9 +239,16 @@ def _runner(workers: int, file: str | None) -> Iterator[_Run]:
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 
 
-def _deaf() -> None:
-    """Ctrl-C reaches all processes of a terminal; the first one ends the others."""
+def _serve() -> None:
+    """Ctrl-C reaches all processes of a terminal, but the first one ends the others; if it dies, they end too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+
+
+def _end_with(parent: BaseProcess | None) -> None:
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
 def _play(job: Job, file: str | None) -> Outcome:

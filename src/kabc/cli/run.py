@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 
 from kabc.arms.base import NamedArms
 from kabc.cli.config import Config
@@ -15,6 +10,7 @@ from kabc.cli.live import Progress
 from kabc.cli.show import deliver, expect_folders
 from kabc.cli.sources import open_arms
 from kabc.errors import ArmError, SettingsError
+from kabc.progress import sigterm_interrupts
 from kabc.result import Result
 from kabc.run import cluster
 from kabc.strategies import Strategy, make_strategy, needs_kernel
@@ -25,7 +21,7 @@ _PILOT = 20  # samples of each arm, where a kernel is to be chosen
 def run_it(config: Config, *, as_json: bool, quiet: bool, certificate: bool) -> int:
     """Draw, decide, save, print; the exit code says how it ended."""
     expect_folders(config.save, config.report)  # before a single sample is paid for
-    with _sigterm_interrupts():
+    with sigterm_interrupts():
         result = _drawn(config, quiet)
     return deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)
 
@@ -69,20 +65,3 @@ def _budget(config: Config, arms: NamedArms) -> int | None:
             "is then a lower bound on the number of groups)"
         )
     return sum(count or 0 for count in left)
-
-
-@contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """A polite kill ends a run as Ctrl-C does: with the answer so far."""
-    if threading.current_thread() is not threading.main_thread():  # only there may signals be handled
-        yield
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
