@@ -16,7 +16,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -178,14 +178,15 @@ def compare(plan: Plan, store: Store, *, workers: int = 1, progress: bool | Prog
 
 def _made(wave: list[Job], store: Store, run: _Run, show: Ticker, before: int) -> dict[Job, Outcome]:
     missing = [job for job in wave if job not in store.done]
-    started = time.monotonic()
-    for made, (job, outcome) in enumerate(run(missing), 1):
+    started, made, total = time.monotonic(), 0, before + len(wave)
+
+    def doing(job: Job) -> None:
+        left = f", about {(time.monotonic() - started) / made * (len(missing) - made):,.0f} s left" if made else ""
+        show(f"{total - len(missing) + made:,} of {total:,} runs{left}; now {job.strategy} on {job.instance}")
+
+    for job, outcome in run(missing, doing):
         store.add(job, outcome)
-        left = (time.monotonic() - started) / made * (len(missing) - made)
-        show(
-            f"{before + len(wave) - len(missing) + made} of {before + len(wave)} runs, about {left:,.0f} s left; "
-            f"{job.strategy} on {job.instance}: {outcome.samples:,} samples, {outcome.status}"
-        )
+        made += 1
     return {job: store.done[job] for job in wave}
 
 
@@ -198,9 +199,10 @@ class _Run:
     def __init__(self, pool: ProcessPoolExecutor | None, file: str | None, workers: int) -> None:
         self._pool, self._file, self._workers = pool, file, workers
 
-    def __call__(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Outcome]]:
+    def __call__(self, jobs: Iterable[Job], doing: Callable[[Job], None]) -> Iterator[tuple[Job, Outcome]]:
         if self._pool is None:
             for job in jobs:
+                doing(job)
                 yield job, _play(job, self._file)
             return
         queue = iter(jobs)
@@ -212,7 +214,8 @@ class _Run:
                     break
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            doing(next(iter(running.values())))
+            for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
                 yield running.pop(future), future.result()
 
 
