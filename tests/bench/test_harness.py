@@ -144,6 +144,7 @@ def test_a_line_that_was_cut_off_is_made_again(found: dict[Job, Outcome], tmp_pa
     again = compare(plan(), Store(tmp_path), progress=False)
     assert timeless(again) == timeless(found)
     assert len(path.read_bytes().splitlines()) == len(whole.splitlines())
+    assert timeless(Store(tmp_path).done) == timeless(found)  # as read back
 
 
 def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
@@ -223,12 +224,16 @@ def test_no_process_stays_behind_when_the_first_one_is_killed(tmp_path: Path) ->
     process = started(tmp_path, 1)
     assert len(living(process.pid)) >= 3
     process.kill()
-    process.communicate()
-    for _ in range(500):
+    process.wait()  # not communicate: who stays behind would keep the pipe open
+    for _ in range(300):
         if not living(process.pid):
             break
         time.sleep(0.1)
-    assert not living(process.pid)
+    left = living(process.pid)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    assert not left
 
 
 # ---------------------------------------------------------------- what the runs say
@@ -246,6 +251,13 @@ def test_strategies_of_one_round_get_the_smallest_number_of_samples_that_is_enou
     assert row.n == max(tried)
     assert row.samples == 4 * max(tried)
     assert row.guarantee == "oracle budget"
+
+
+def test_the_grid_has_an_end() -> None:
+    hopeless = Plan(("same-mean-200",), ("spectral",), runs=3, cap=10**9)
+    last = replace(next(hopeless.first_jobs()), n=GRID[-1])
+    wrong = {replace(last, seed=seed): Outcome("stopped", True, 4 * GRID[-1]) for seed in range(3)}
+    assert list(hopeless.next_jobs(wrong)) == []
 
 
 def _row(found: dict[Job, Outcome], strategy: str, instance: str) -> Row:

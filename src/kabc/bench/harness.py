@@ -106,8 +106,8 @@ class Plan:
                 if len(outcomes) < self.runs and _answers(outcomes):
                     yield from self._seeds(job, len(outcomes), self.runs)
             elif bad(outcomes) > self.delta * self.runs:
-                larger = GRID[GRID.index(n) + 1]
-                if larger * self.known()[job.instance].n_arms <= job.cap:
+                larger = next((more for more in GRID if more > n), None)
+                if larger is not None and larger * self.known()[job.instance].n_arms <= job.cap:
                     yield from self._seeds(replace(job, n=larger), 0, _FIRST)
             elif len(outcomes) < self.runs:
                 yield from self._seeds(replace(job, n=n), len(outcomes), self.runs)

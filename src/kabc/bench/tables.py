@@ -120,7 +120,7 @@ HEAD = (
 
 CAPTION = (
     "Samples of each arm on average, pilots and discarded rounds included. Bold: proven and no assumption violated.  "
-    "∞: no stop at the cap.  !: wrong more often than delta allows for.  *: an assumption is violated.  "
+    "∞: no stop at the cap or in time.  !: wrong more often than delta allows for.  *: an assumption is violated.  "
     "-: cannot be set up.  (n): the smallest number of samples that is enough, which only an oracle knows."
 )
 
