@@ -23,12 +23,12 @@ import numpy as np
 import kabc
 from kabc.bench import INSTANCES, Instance
 from kabc.bench.suites import AXES_10D
-from kabc.evidence.blocks import Index
-from kabc.partitions import components
-from kabc.scores.discriminant import Moments, Scorer
-from kabc.scores.maps import Fourier, Ranks, Scaled
-from kabc.strategies import anytime
+from kabc.core.arrays import Index
+from kabc.core.partitions import components
+from kabc.core.scores.discriminant import Moments, Scorer
+from kabc.core.scores.maps import Fourier, Ranks, Scaled
 from kabc.strategies.anytime import AnytimeKABC
+from kabc.strategies.anytime import strategy as anytime
 
 DELTA, MOST_PER_ARM = 0.05, 3_000
 CHOSEN = ("digits", "shapes", "rings", "cauchy", "counts", "unequal-gaps", "one-alone", "boc-moderate", "many")

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kabc.partitions import Partition
-from kabc.strategies.acb import ACB, ACBDagger
+from kabc.core.partitions import Partition
+from kabc.strategies.peers.acb import ACB, ACBDagger
 
 N_ARMS, COLUMNS, DELTA = 200, 1000, 0.1
 PAPER = {  # samples, in units of 10^4

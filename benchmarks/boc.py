@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.bench.suites import YEAST_MEANS, YEAST_SIZES
-from kabc.partitions import Partition
-from kabc.strategies.boc import (
+from kabc.core.partitions import Partition
+from kabc.strategies.peers.boc import (
     BOC,
     ThresholdName,
     hardness,

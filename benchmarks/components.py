@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from kabc.leaders import Distances, leader_components
-from kabc.partitions import Partition
+from kabc.core.partitions import Partition
+from kabc.core.partitions.leaders import Distances, leader_components
 
 DIMENSION = 512
 T = TypeVar("T")

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from kabc.strategies.bandit_clustering import Query, Search
+from kabc.strategies.peers.bandit_clustering import Query, Search
 
 Array = NDArray[np.float64]
 

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
-from kabc.embeddings import _loops
-from kabc.embeddings.gram import Engine, GramSums
-from kabc.kernels import Gaussian
-from kabc.samples import Array
+from kabc.core.arrays import Array
+from kabc.core.embeddings import _loops
+from kabc.core.embeddings.gram import Engine, GramSums
+from kabc.core.kernels import Gaussian
 
 CASES = ((50, 200, 2), (100, 500, 10), (20, 2000, 50))
 REFERENCE_ARMS = 4  # whose distances are compared with float64

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom, binomtest
 
 from kabc import AnytimeKABC
-from kabc.scores.maps import FeatureMap, Levels, Ranks, Scaled
-from kabc.strategies import anytime
+from kabc.core.scores.maps import FeatureMap, Levels, Ranks, Scaled
+from kabc.strategies.anytime import strategy as anytime
 
 Array = NDArray[np.float64]
 Law = Callable[[np.random.Generator, int], Array]

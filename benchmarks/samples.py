@@ -28,12 +28,12 @@ import numpy as np
 import kabc
 from kabc.bench import INSTANCES, SUITES, Instance
 from kabc.bench.suites import AXES_10D, AXES_50D, PLACES
-from kabc.evidence import betting
-from kabc.evidence.blocks import Block, Index
-from kabc.forced import forced_partition
-from kabc.samples import Array
-from kabc.strategies.anytime import CLAIMS
-from kabc.strategies.claims import Claim
+from kabc.core.arrays import Array, Index
+from kabc.core.evidence import betting
+from kabc.core.evidence.blocks import Block
+from kabc.core.partitions.forced import forced_partition
+from kabc.strategies.anytime.claims import Claim
+from kabc.strategies.anytime.strategy import CLAIMS
 
 Rule = Literal["kabc", "anytime", "oracle-pairs", "oracle-claim"]
 Row = dict[str, Any]

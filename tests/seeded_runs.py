@@ -22,30 +22,39 @@ GOLDEN = Path(__file__).parent / "golden" / "seeded_runs.json"
 Draw = Callable[[int, np.random.Generator], NDArray[Any]]
 
 
+def normal(mean: tuple[float, ...] | float, spread: float = 1.0) -> Draw:
+    """Normal samples; one column for each mean."""
+    return lambda n, rng: rng.normal(mean, spread, (n, np.size(mean)))
+
+
 def plane(n_arms: int, n_groups: int, gap: float) -> list[Draw]:
     """Normal arms in the plane; the mean of group g is (gap * g, 0)."""
-    return [lambda n, rng, g=i % n_groups: rng.normal((gap * g, 0.0), 1.0, (n, 2)) for i in range(n_arms)]
+    return [normal((gap * (i % n_groups), 0.0)) for i in range(n_arms)]
 
 
 def line(n_arms: int, n_groups: int, gap: float) -> list[Draw]:
     """Normal arms of one column."""
-    return [lambda n, rng, g=i % n_groups: rng.normal(gap * g, 1.0, n) for i in range(n_arms)]
+    return [normal(gap * (i % n_groups)) for i in range(n_arms)]
 
 
 def spreads(n_arms: int) -> list[Draw]:
     """Equal means; every second arm is four times as wide."""
-    return [lambda n, rng, s=1.0 + 3.0 * (i % 2): rng.normal(0.0, s, (n, 1)) for i in range(n_arms)]
+    return [normal(0.0, 1.0 + 3.0 * (i % 2)) for i in range(n_arms)]
+
+
+def choice(chances: list[float]) -> Draw:
+    """Whole numbers from 0, with these probabilities."""
+    return lambda n, rng: rng.choice(len(chances), n, p=chances)
 
 
 def symbols(n_arms: int) -> list[Draw]:
     """Whole numbers 0, 1, 2; two groups."""
-    chances = ([0.8, 0.1, 0.1], [0.1, 0.1, 0.8])
-    return [lambda n, rng, p=chances[i % 2]: rng.choice(3, n, p=p) for i in range(n_arms)]
+    return [choice([0.8, 0.1, 0.1] if i % 2 == 0 else [0.1, 0.1, 0.8]) for i in range(n_arms)]
 
 
 def odd_one(n_arms: int) -> list[Draw]:
     """All arms alike but the last."""
-    return [lambda n, rng, last=i == n_arms - 1: rng.normal(6.0 * last, 1.0, (n, 2)) for i in range(n_arms)]
+    return [normal((6.0 * (i == n_arms - 1),) * 2) for i in range(n_arms)]
 
 
 @dataclass(frozen=True)
@@ -61,14 +70,15 @@ class Seeded:
 
     def result(self, **more: Any) -> kabc.Result:
         """Run it."""
-        given = {"delta": 0.1, "progress": False, "max_samples": 20_000} | self.settings | more
+        usual: dict[str, Any] = {"delta": 0.1, "progress": False, "max_samples": 20_000}
+        given = usual | self.settings | more
         options = self.options or None
         return kabc.cluster(
             self.arms, self.n_clusters, strategy=self.strategy, strategy_options=options, seed=self.seed, **given
         )
 
 
-_MEANS = {
+_MEANS: dict[str, tuple[str, dict[str, Any]]] = {
     "boc": ("boc", {}),
     "boc-heuristic": ("boc-heuristic", {}),
     "boc-uniform": ("boc-uniform", {}),
@@ -81,7 +91,7 @@ _MEANS = {
     "ebc": ("ebc", {}),
     "lucbboc": ("lucbboc", {}),
 }
-_KERNEL = {
+_KERNEL: dict[str, tuple[str, dict[str, Any]]] = {
     "kabc": ("kabc", {}),
     "kabc-tight": ("kabc-tight", {}),
     "kabc-witness": ("kabc-witness", {}),

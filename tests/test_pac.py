@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import kabc
 from kabc import KABC, Gaussian, Partition, RandomFeatures
-from kabc.kernels import Kernel
+from kabc.core.kernels import Kernel
 
 Array = NDArray[np.float64]
 

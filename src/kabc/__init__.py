@@ -4,16 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kabc.embeddings.features import RandomFeatures
-    from kabc.errors import (
-        ArmError,
-        KabcError,
-        KernelBoundsError,
-        ProtocolError,
-        SampleError,
-        SettingsError,
-    )
-    from kabc.kernels import (
+    from kabc.core.embeddings.features import RandomFeatures
+    from kabc.core.errors import ArmError, KabcError, KernelBoundsError, ProtocolError, SampleError, SettingsError
+    from kabc.core.evidence.pairs import Evidence
+    from kabc.core.kernels import (
         Function,
         Gaussian,
         Hamming,
@@ -26,12 +20,12 @@ if TYPE_CHECKING:
         RationalQuadratic,
         Sum,
     )
-    from kabc.partitions import Partition
-    from kabc.planning import Plan, plan
-    from kabc.rehearsal import SimulatedPlan
-    from kabc.result import Evidence, Result, Trace
-    from kabc.run import cluster
-    from kabc.saved import Comparison, compare, load_result
+    from kabc.core.partitions import Partition
+    from kabc.planning.rehearsal import SimulatedPlan
+    from kabc.planning.schedule import Plan, plan
+    from kabc.results.result import Result, Trace
+    from kabc.results.saved import Comparison, compare, load_result
+    from kabc.running.cluster import cluster
     from kabc.strategies import KABC, AnytimeKABC, Cluster
 
 __version__ = "0.1.0"
@@ -74,8 +68,8 @@ __all__ = [
 
 # Names are loaded when they are first used: `kabc --help` needs none of them.
 _HOMES = {
-    "kabc.embeddings.features": ("RandomFeatures",),
-    "kabc.errors": (
+    "kabc.core.embeddings.features": ("RandomFeatures",),
+    "kabc.core.errors": (
         "ArmError",
         "KabcError",
         "KernelBoundsError",
@@ -83,7 +77,7 @@ _HOMES = {
         "SampleError",
         "SettingsError",
     ),
-    "kabc.kernels": (
+    "kabc.core.kernels": (
         "Function",
         "Gaussian",
         "Hamming",
@@ -96,19 +90,19 @@ _HOMES = {
         "RationalQuadratic",
         "Sum",
     ),
-    "kabc.partitions": ("Partition",),
-    "kabc.planning": (
+    "kabc.core.partitions": ("Partition",),
+    "kabc.planning.schedule": (
         "Plan",
         "plan",
     ),
-    "kabc.rehearsal": ("SimulatedPlan",),
-    "kabc.result": (
+    "kabc.planning.rehearsal": ("SimulatedPlan",),
+    "kabc.results.result": (
         "Evidence",
         "Result",
         "Trace",
     ),
-    "kabc.run": ("cluster",),
-    "kabc.saved": (
+    "kabc.running.cluster": ("cluster",),
+    "kabc.results.saved": (
         "Comparison",
         "compare",
         "load_result",

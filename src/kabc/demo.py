@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import kabc
+from kabc.core.arrays import Array
 from kabc.report.pair_map import draw_pair_map, pair_map
-from kabc.result import Round
+from kabc.strategies.answers import Round
 
-Array = NDArray[np.float64]
 Say = Callable[[str, str], None]  # a label and a text
 
 SEED = 7

@@ -15,9 +15,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import SampleError, SettingsError
-from kabc.result import STATUS_WORDS, Result
-from kabc.run import KernelChoice, cluster
+from kabc.core.errors import SampleError, SettingsError
+from kabc.results.result import STATUS_WORDS, Result
+from kabc.running.cluster import KernelChoice, cluster
 
 try:
     from sklearn.base import BaseEstimator, ClusterMixin

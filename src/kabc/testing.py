@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.arms.base import Arm
-from kabc.errors import KabcError
-from kabc.partitions import Partition
-from kabc.result import Evidence, Round, Status
-from kabc.samples import Array, as_points
+from kabc.core.arrays import Array
+from kabc.core.errors import KabcError
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.partitions import Partition
+from kabc.core.samples import as_points
+from kabc.strategies.answers import Round, Status
 from kabc.strategies.base import Request, Strategy
 
 Samples = dict[int, NDArray[Any]]  # of each arm of a round, (count, d)
@@ -327,7 +329,7 @@ def _looked_at(strategy: Strategy) -> tuple[object, ...]:
 
 
 def _numbers(evidence: Evidence) -> list[bytes]:
-    return [getattr(evidence, field.name).tobytes() for field in fields(evidence)]  # NaN equals NaN
+    return [np.asarray(getattr(evidence, field.name)).tobytes() for field in fields(evidence)]  # NaN equals NaN
 
 
 def _refused(strategy: Strategy, samples: object) -> None:

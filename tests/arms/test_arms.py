@@ -7,7 +7,7 @@ import pytest
 
 from kabc.arms.base import as_arm
 from kabc.arms.pools import PoolArm
-from kabc.errors import ArmError
+from kabc.core.errors import ArmError
 
 
 def test_a_pool_gives_every_row_once() -> None:

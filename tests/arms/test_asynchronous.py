@@ -11,7 +11,7 @@ import pytest
 
 from kabc.arms.asynchronous import AsyncArm
 from kabc.arms.base import Arm
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 
 
 def rng(seed: int = 0) -> np.random.Generator:

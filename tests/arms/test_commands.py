@@ -19,7 +19,7 @@ from kabc.arms import failures
 from kabc.arms.base import Arm
 from kabc.arms.commands import CommandArm, _printed, command_arms
 from kabc.arms.failures import DrawError
-from kabc.errors import ArmError, SettingsError
+from kabc.core.errors import ArmError, SettingsError
 
 LARGE_OUTPUT = f"{sys.executable} -c 'print(\"x\" * 200_000); print(5)'"
 

@@ -20,7 +20,7 @@ from kabc.arms.failures import (
     picked,
     wait_before,
 )
-from kabc.errors import ArmError, SettingsError
+from kabc.core.errors import ArmError, SettingsError
 
 
 def no_pause(seconds: float) -> None:

@@ -23,7 +23,7 @@ from kabc.arms import failures
 from kabc.arms.base import Arm, NamedArms
 from kabc.arms.failures import SpendError
 from kabc.arms.http import Endpoint, _pause, http_arms
-from kabc.errors import ArmError, KabcError, SettingsError
+from kabc.core.errors import ArmError, KabcError, SettingsError
 
 SECRET = "sk-very-secret-0123456789"
 

@@ -14,8 +14,8 @@ import pytest
 from kabc.arms.base import Arm
 from kabc.arms.sql import sql_arms
 from kabc.arms.tables import table_arms
-from kabc.errors import ArmError, KabcError, SampleError, SettingsError
-from kabc.samples import Array
+from kabc.core.arrays import Array
+from kabc.core.errors import ArmError, KabcError, SampleError, SettingsError
 from kabc.testing import ArmConformance
 
 ROWS = [(f"host{number % 3}", number / 7, "even" if number % 2 else "odd") for number in range(90)]

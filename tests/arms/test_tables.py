@@ -27,9 +27,9 @@ from kabc.arms.rows import Workspace
 from kabc.arms.scans import Store, TableArm
 from kabc.arms.tables import table_arms
 from kabc.arms.values import N_FEATURES, category_code
-from kabc.errors import ArmError, KabcError, SampleError, SettingsError
+from kabc.core.arrays import Array
+from kabc.core.errors import ArmError, KabcError, SampleError, SettingsError
 from kabc.report import group_values
-from kabc.samples import Array
 from kabc.testing import ArmConformance
 
 RNG = np.random.default_rng(0)

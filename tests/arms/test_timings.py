@@ -11,7 +11,7 @@ import pytest
 
 from kabc.arms.base import Arm
 from kabc.arms.timings import is_timings, timing_arms
-from kabc.errors import ArmError, KabcError, SettingsError
+from kabc.core.errors import ArmError, KabcError, SettingsError
 from kabc.testing import ArmConformance
 
 TIMES = {"old": [0.5, 0.25, 0.125, 0.75, 0.625], "new": [1.0, 2.0, 3.0]}

@@ -22,8 +22,8 @@ from kabc.arms.values import (
     text_characters,
     text_features,
 )
-from kabc.errors import SampleError, SettingsError
-from kabc.kernels import Hamming
+from kabc.core.errors import SampleError, SettingsError
+from kabc.core.kernels import Hamming
 
 TEXTS = st.lists(st.text(max_size=20), min_size=1, max_size=6)
 

@@ -20,7 +20,7 @@ from kabc.bench.contestants import CONTESTANTS
 from kabc.bench.harness import GRID, bad
 from kabc.bench.play import AT_CAP, IN_TIME, PILOT, UNFIT, Job, Outcome, Stream, fingerprint, play
 from kabc.bench.tables import Row, as_markdown, as_text
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 from kabc.strategies import STRATEGIES
 
 KABC = str(Path(sys.executable).with_name("kabc"))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kabc.bench import INSTANCES, SUITES, Instance, gaussian, load_instances, pool
-from kabc.errors import SettingsError
-from kabc.partitions import Partition
+from kabc.core.errors import SettingsError
+from kabc.core.partitions import Partition
 
 REAL = [one.name for one in SUITES["real"]]  # pools, whose moments are those of their rows
 MANY = ["boc-yeast", "acb-10"]  # a thousand columns or arms say nothing new
@@ -50,7 +50,7 @@ def test_facts_say_what_strategies_may_assume() -> None:
 
 
 def test_the_paper_s_instances_have_its_constants() -> None:
-    from kabc.strategies.boc import hardness
+    from kabc.strategies.peers.boc import hardness
 
     for name, expected in {"boc-easy": 0.6327, "boc-moderate": 12.14, "boc-challenging": 48.14, "boc-iris": 2}.items():
         one = INSTANCES[name]

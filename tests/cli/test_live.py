@@ -9,7 +9,7 @@ import pytest
 
 from kabc import AnytimeKABC
 from kabc.cli import live
-from kabc.result import Evidence
+from kabc.core.evidence.pairs import Evidence
 from tests.cli.clock import Clock
 
 

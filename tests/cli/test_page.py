@@ -7,8 +7,9 @@ from pathlib import Path
 
 import typer
 
-from kabc.cli import config, exits
+from kabc.cli import exits
 from kabc.cli.app import app
+from kabc.config import models as config
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 

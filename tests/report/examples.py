@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kabc
-from kabc.result import Evidence, Guarantee, Result, Round, Status, Trace
+from kabc.core.evidence.pairs import Evidence
+from kabc.results.result import Result, Trace
+from kabc.strategies.answers import Guarantee, Round, Status
 
 
 def result_of(labels: Sequence[int], status: Status = "decided", seed: int = 0, unknown: float = 0.0) -> Result:
@@ -22,7 +24,9 @@ def result_of(labels: Sequence[int], status: Status = "decided", seed: int = 0, 
     told_apart = distances > 0.5
     gone = np.triu(rng.random((n, n)) < unknown, 1)
     distances[gone | gone.T] = np.nan
-    evidence = Evidence(told_apart.astype(np.int64), np.full(n, 9), distances, np.full((n, n), 0.5), np.ones(n))
+    evidence = Evidence.of_distances(
+        told_apart.astype(np.int64), np.full(n, 9), distances, np.full((n, n), 0.5), np.ones(n)
+    )
     names = tuple(f"arm {arm}" for arm in range(n))
     why = Guarantee("KABC", "claim", ("assumption",), ("rule",))
     rounds = (Round(1, 0.05, 9, 9 * n, 2),)

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import kabc
+from kabc.core.evidence.pairs import Evidence
 from kabc.report.apart_graph import Edge, apart_graph
 from kabc.report.arm_map import arm_map, classical_scaling, energy_distances
 from kabc.report.counts import sample_counts
 from kabc.report.nodes import nodes_of, plain, shorten
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
-from kabc.result import Evidence, Result, Trace
+from kabc.results.result import Result, Trace
 from tests.report.examples import full_result, result_of
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=12)
@@ -35,7 +36,7 @@ def told_apart(result: Result, pairs: set[tuple[int, int]]) -> Result:
     told = np.zeros((len(result.names), len(result.names)), dtype=np.int64)
     for i, j in pairs:
         told[i, j] = told[j, i] = 1
-    return dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, told_in_round=told))
+    return dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, told=told))
 
 
 # ------------------------------------------------------------ nodes

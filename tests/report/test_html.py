@@ -19,7 +19,8 @@ import kabc
 from kabc.report import report_html, write_report
 from kabc.report.style import DARK, LIGHT
 from kabc.report.svg import number, ticks
-from kabc.result import STATUS_WORDS, Result, Status
+from kabc.results.result import STATUS_WORDS, Result
+from kabc.strategies.answers import Status
 from tests.report.examples import full_result, result_of
 from tests.report.test_drawers import renamed
 

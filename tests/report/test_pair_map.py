@@ -14,8 +14,9 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from kabc.core.evidence.pairs import Evidence
 from kabc.report.pair_map import draw_pair_map, group_map, pair_map
-from kabc.result import STATUS_WORDS, Evidence
+from kabc.results.result import STATUS_WORDS
 from tests.report.examples import result_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -72,7 +73,7 @@ def test_a_group_map_has_room_for_the_largest_groups() -> None:
 
 def test_no_evidence_at_all_is_drawn_as_little_evidence_and_not_as_none_known() -> None:
     result = result_of([0, 1])
-    nothing = dataclasses.replace(result.evidence, distances=np.zeros((2, 2)))
+    nothing = dataclasses.replace(result.evidence, values=np.zeros((2, 2)))
     axes = Figure().subplots()
     draw_pair_map(pair_map(dataclasses.replace(result, evidence=nothing)), axes)
     shown = np.ma.filled(np.ma.asarray(axes.images[0].get_array()).astype(float), np.nan)

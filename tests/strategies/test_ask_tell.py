@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kabc import KABC, Cluster, Function, Gaussian, KabcError, KernelBoundsError, Linear, ProtocolError, SampleError
-from kabc.result import Round
 from kabc.strategies import Strategy
+from kabc.strategies.answers import Round
 from kabc.strategies.base import Rounds
 
 

@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from kabc import KABC, Cluster, Gaussian, Hamming, KabcError, Partition
-from kabc.kernels import Kernel
-from kabc.result import Evidence, Guarantee, Round, Status
-from kabc.samples import as_points
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.kernels import Kernel
+from kabc.core.samples import as_points
 from kabc.strategies import STRATEGIES, Strategy, make_strategy, needs_kernel
+from kabc.strategies.answers import Guarantee, Round, Status
 from kabc.strategies.base import Request, checked_samples
 from kabc.testing import StrategyConformance
 
@@ -402,7 +403,8 @@ class SaysMore(Sound):
 
     def evidence(self) -> Evidence:
         seen = super().evidence()
-        return Evidence.of_bets(self.pairs(seen.told_in_round), self.counts(seen.counts), *[np.ones((4, 4))] * 2)
+        ones = np.ones((4, 4))
+        return Evidence.of_bets(self.pairs(seen.told_in_round), self.counts(seen.counts), ones, ones)
 
     def pairs(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
         return told

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kabc import KABC, Gaussian, Linear, Partition, RandomFeatures, SettingsError
-from kabc.kernels import Kernel
+from kabc.core.kernels import Kernel
 
 Samples = dict[int, NDArray[np.float64]]
 CENTRES = [0.0, 0.0, 8.0, 8.0, 16.0]

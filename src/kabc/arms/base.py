@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kabc.arms.asynchronous import AsyncArm
 from kabc.arms.callables import CallableArm
 from kabc.arms.pools import PoolArm
-from kabc.errors import ArmError
+from kabc.core.errors import ArmError
 
 
 @runtime_checkable

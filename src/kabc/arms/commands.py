@@ -31,7 +31,7 @@ from kabc.arms.failures import (
     numbers,
     picked,
 )
-from kabc.errors import ArmError, SettingsError
+from kabc.core.errors import ArmError, SettingsError
 
 Measure = Literal["output", "wall", "cpu", "rss"]
 Command = str | Sequence[str]

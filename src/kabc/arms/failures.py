@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kabc.errors import ArmError, SettingsError
-from kabc.samples import describe
+from kabc.core.errors import ArmError, SettingsError
+from kabc.core.samples import describe
 
 OnFailure = Literal["raise", "retry", "encode"]
 

@@ -42,7 +42,7 @@ from kabc.arms.failures import (
     wait_before,
 )
 from kabc.arms.values import Encoder, TextForm
-from kabc.errors import ArmError, KabcError, SettingsError
+from kabc.core.errors import ArmError, KabcError, SettingsError
 
 if TYPE_CHECKING:
     import ssl

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import ArmError
+from kabc.core.errors import ArmError
 
 
 class PoolArm:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.errors import ArmError, SettingsError
-from kabc.samples import describe
+from kabc.core.errors import ArmError, SettingsError
+from kabc.core.samples import describe
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

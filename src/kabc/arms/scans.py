@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from kabc.arms.rows import Rows, quoted, readable
 from kabc.arms.values import Encoder, Kind
-from kabc.errors import ArmError
-from kabc.samples import Array
+from kabc.core.arrays import Array
+from kabc.core.errors import ArmError
 
 FLOATS = ("FLOAT", "DOUBLE")
 NUMBERS = re.compile(r'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL.*|FLOAT|DOUBLE|"NULL"')  # a column without values

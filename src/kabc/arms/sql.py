@@ -19,7 +19,7 @@ from kabc.arms.base import NamedArms
 from kabc.arms.rows import Rows, Workspace, check_names, first_line, library, literal, quoted
 from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
-from kabc.errors import ArmError, SettingsError
+from kabc.core.errors import ArmError, SettingsError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine

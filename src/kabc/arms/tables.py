@@ -28,7 +28,7 @@ from kabc.arms.values import (
     not_a_number,
     string_kind,
 )
-from kabc.errors import ArmError, SettingsError
+from kabc.core.errors import ArmError, SettingsError
 
 _MOST_COLUMNS = 20  # taken as values when nobody says which
 _INFERENCE_ROWS = 100_000  # that decide whether strings are categories or text

@@ -15,7 +15,7 @@ import numpy as np
 
 from kabc.arms.base import NamedArms
 from kabc.arms.pools import PoolArm
-from kabc.errors import ArmError, KabcError, SettingsError
+from kabc.core.errors import ArmError, KabcError, SettingsError
 
 Timings = dict[str, list[float]]
 

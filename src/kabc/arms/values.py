@@ -16,8 +16,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.errors import SampleError, SettingsError
-from kabc.samples import Array, describe
+from kabc.core.arrays import Array
+from kabc.core.errors import SampleError, SettingsError
+from kabc.core.samples import describe
 
 Kind = Literal["number", "category", "text"]
 Missing = Literal["raise", "drop", "encode"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kabc.bench.instances import Instance
-from kabc.errors import KabcError
+from kabc.core.errors import KabcError
 
 Options = dict[str, Any]
 

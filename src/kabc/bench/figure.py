@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kabc.bench.tables import CAPTION, Row, text_of
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 from kabc.report.style import LIGHT
 
 if TYPE_CHECKING:

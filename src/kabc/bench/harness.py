@@ -29,9 +29,9 @@ from kabc.bench.contestants import CONTESTANTS
 from kabc.bench.instances import Instance, load_instances
 from kabc.bench.play import ANSWERED, FAILED, IN_TIME, UNFIT, Job, Outcome, fingerprint, play
 from kabc.bench.suites import INSTANCES, SUITES
-from kabc.errors import SettingsError
-from kabc.progress import Progress, Ticker, sigterm_interrupts
-from kabc.strategies.base import error_probability, whole_number
+from kabc.core.errors import SettingsError
+from kabc.core.settings import error_probability, whole_number
+from kabc.running.progress import Progress, Ticker, sigterm_interrupts
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
 _FIRST = 3  # runs, after which it is seen whether more make sense

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from kabc.bench.laws import Draw, Law
-from kabc.errors import SettingsError
-from kabc.samples import Array
+from kabc.core.arrays import Array
+from kabc.core.errors import SettingsError
 
 
 @dataclass(frozen=True)

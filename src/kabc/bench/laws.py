@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.errors import SettingsError
-from kabc.samples import Array
+from kabc.core.arrays import Array
+from kabc.core.errors import SettingsError
 
 Draw = Callable[[int, np.random.Generator], Array]
 

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from kabc.bench.contestants import CONTESTANTS, Contestant, UnfitError
 from kabc.bench.instances import Instance
 from kabc.bench.laws import Draw
-from kabc.kernels import Gaussian, Hamming, Kernel
-from kabc.partitions import Partition
-from kabc.samples import Array
+from kabc.core.arrays import Array
+from kabc.core.kernels import Gaussian, Hamming, Kernel
+from kabc.core.partitions import Partition
 from kabc.strategies import make_strategy, needs_kernel
 from kabc.strategies.base import Request, Strategy
 

@@ -12,19 +12,9 @@ from functools import cache
 import numpy as np
 
 from kabc.bench.instances import Instance
-from kabc.bench.laws import (
-    Law,
-    categories,
-    correlated,
-    gaussian,
-    mirrored,
-    mixture,
-    pool,
-    ring,
-    scipy_law,
-)
-from kabc.errors import SettingsError
-from kabc.samples import Array
+from kabc.bench.laws import Law, categories, correlated, gaussian, mirrored, mixture, pool, ring, scipy_law
+from kabc.core.arrays import Array
+from kabc.core.errors import SettingsError
 
 
 @cache
@@ -141,7 +131,7 @@ YEAST_MEANS = (
 
 def _boc_yeast() -> list[Law]:
     """Class means of Yeast, scaled so that the constant D* of the lower bound is 2; the noise is N(0, I)."""
-    from kabc.strategies.boc import hardness
+    from kabc.strategies.peers.boc import hardness
 
     means = np.array(YEAST_MEANS)
     return [gaussian(centre) for centre in means * math.sqrt(hardness(means, YEAST_SIZES) / 2)]

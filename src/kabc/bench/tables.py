@@ -10,7 +10,7 @@ from pathlib import Path
 from kabc.bench.contestants import CONTESTANTS
 from kabc.bench.harness import Plan, bad
 from kabc.bench.play import AT_CAP, FAILED, IN_TIME, UNFIT, Job, Outcome
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 from kabc.strategies.catalogue import CATALOGUE
 
 _UNDECIDED = (AT_CAP, IN_TIME, "budget")

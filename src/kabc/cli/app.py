@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kabc.cli import exits
-from kabc.errors import KabcError, SettingsError
+from kabc.core.errors import KabcError, SettingsError
 
 app = typer.Typer(
     name="kabc",
@@ -108,8 +108,8 @@ def run(
 
     Example: kabc run data.parquet --arm machine --values vibration,temp --clusters 3
     """
-    from kabc.cli.config import configured
     from kabc.cli.run import run_it
+    from kabc.config.models import configured
 
     settings = configured(config, _given(ctx.params))
     return run_it(settings, as_json=as_json, quiet=quiet, certificate=certificate)
@@ -147,8 +147,8 @@ def plan(
 
     Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
     """
-    from kabc.cli.config import configured
     from kabc.cli.plan import Assumed, Cost, plan_it
+    from kabc.config.models import configured
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
     return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)
@@ -208,7 +208,7 @@ def bench(
     """
     from kabc.bench import Plan
     from kabc.cli.bench import bench_it, list_suites
-    from kabc.cli.config import listed
+    from kabc.config.models import listed
 
     if list_:
         return list_suites(instances, as_json=as_json)
@@ -253,7 +253,7 @@ def compare(
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     """Options as keys of the config file."""
-    from kabc.cli.config import listed, pairs, plain_value
+    from kabc.config.models import listed, pairs, plain_value
 
     renamed = {"data": "path", "sql": "query", "command": "run", "option": "options"}
     given = {renamed.get(name, name): value for name, value in params.items()}

@@ -10,7 +10,7 @@ from kabc.bench import SUITES, Plan, Store, as_markdown, as_text, compare, load_
 from kabc.bench.figure import draw_comparison
 from kabc.bench.tables import CAPTION, as_data, as_matrix, write_parquet
 from kabc.cli import exits
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 
 
 def list_suites(file: str | None, *, as_json: bool) -> int:

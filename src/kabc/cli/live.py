@@ -13,7 +13,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.result import Evidence, Result, Round
+from kabc.core.evidence.pairs import Evidence
+from kabc.results.result import Result
+from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 
 _QUIET_SECONDS = 2.0  # shorter runs say nothing

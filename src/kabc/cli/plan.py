@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
-from kabc.cli.config import Config
 from kabc.cli.live import clock
-from kabc.cli.sources import open_arms
-from kabc.errors import SettingsError
-from kabc.inputs import suitable_kernel
-from kabc.planning import Plan, plan
+from kabc.config.models import Config
+from kabc.config.sources import open_arms
+from kabc.core.errors import SettingsError
+from kabc.planning.schedule import Plan, plan
+from kabc.running.inputs import suitable_kernel
 
 _MOST_ROWS = 200  # of a finite arm, where nothing else is asked for
 _LIVE_ROWS = 20  # of an arm that may cost something

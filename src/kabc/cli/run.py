@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 
 from kabc.arms.base import NamedArms
-from kabc.cli.config import Config
 from kabc.cli.live import Progress
 from kabc.cli.show import deliver, expect_folders
-from kabc.cli.sources import open_arms
-from kabc.errors import ArmError, SettingsError
-from kabc.progress import sigterm_interrupts
-from kabc.result import Result
-from kabc.run import cluster
+from kabc.config.models import Config
+from kabc.config.sources import open_arms
+from kabc.core.errors import ArmError, SettingsError
+from kabc.results.result import Result
+from kabc.running.cluster import cluster
+from kabc.running.progress import sigterm_interrupts
 from kabc.strategies import Strategy, make_strategy, needs_kernel
 
 _PILOT = 20  # samples of each arm, where a kernel is to be chosen

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
-from kabc.errors import KabcError, SettingsError
-from kabc.result import Result
+from kabc.core.errors import KabcError, SettingsError
+from kabc.results.result import Result
 
 
 def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
@@ -74,7 +74,7 @@ def print_strategies(*, as_json: bool) -> int:
 
 def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool) -> int:
     """A saved answer, as `kabc run` printed it."""
-    from kabc.saved import load_result
+    from kabc.results.saved import load_result
 
     expect_folders(report)
     return deliver(load_result(path), save=None, report=report, as_json=as_json, certificate=certificate)
@@ -82,7 +82,7 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool)
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
     """What changed from one saved answer to a later one."""
-    from kabc.saved import compare, load_result
+    from kabc.results.saved import compare, load_result
 
     found = compare(load_result(old), load_result(new))
     if as_json:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.errors import SettingsError
+from kabc.core.arrays import Array
+from kabc.core.errors import SettingsError
 from kabc.report.nodes import names_of
-from kabc.result import Result
+from kabc.results.result import Result
 
-Array = NDArray[np.float64]
 _MOST_VALUES = 4_000_000  # of the kept samples; further rows are left out
 _MOST_STEPS = 512  # of a distribution function
 _DIRECTIONS = 64

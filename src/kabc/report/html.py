@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 from kabc.report import svg
 from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
@@ -24,7 +24,7 @@ from kabc.report.style import STYLE
 from kabc.report.svg import clean
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
-from kabc.result import STATUS_WORDS, Result
+from kabc.results.result import STATUS_WORDS, Result
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30

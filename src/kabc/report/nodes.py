@@ -9,7 +9,7 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.result import Result
+from kabc.results.result import Result
 
 MOST_NODES = 40  # more cannot be told from each other in a picture
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.report.nodes import MOST_NODES, group_nodes, names_of, shorten
-from kabc.result import STATUS_WORDS, Result
+from kabc.results.result import STATUS_WORDS, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

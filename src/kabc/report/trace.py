@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.errors import SettingsError
+from kabc.core.errors import SettingsError
 from kabc.report.nodes import names_of
-from kabc.result import Result
+from kabc.results.result import Result
 
 _MOST_LINES = 40  # of each kind; more hide each other
 _MOST_POINTS = 120

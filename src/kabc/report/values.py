@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.core.arrays import Array
 from kabc.report.arm_map import kept_rows
 from kabc.report.nodes import group_nodes, plain
-from kabc.result import Result
+from kabc.results.result import Result
 
-Array = NDArray[np.float64]
 _MOST_COLUMNS = 8
 _MOST_GROUPS = 12
 _MOST_LEVELS = 12  # different values that get a bar each

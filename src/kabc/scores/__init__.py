@@ -1,1 +1,1 @@
-"""Learned scores: which sample speaks for which group. Anything computed here from the past may be bet on."""
+"""The address of `kabc.core.scores.maps` in version 0.1.0, kept for programs that use it."""

@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from kabc.errors import SettingsError
-from kabc.kernels import Kernel
-from kabc.strategies.acb import ACB, ACBDagger, ACBStar
-from kabc.strategies.anytime import AnytimeKABC
-from kabc.strategies.atboc import ATBOC, LUCBBOC, BOCElim
-from kabc.strategies.bandit_clustering import BanditClustering
+from kabc.core.errors import SettingsError
+from kabc.core.kernels import Kernel
+from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Strategy
-from kabc.strategies.batch import BATCH
-from kabc.strategies.bernstein import BernsteinKABC
-from kabc.strategies.boc import BOC
 from kabc.strategies.cluster import Cluster
 from kabc.strategies.kabc import KABC
-from kabc.strategies.manole_ramdas import ManoleRamdasKABC
-from kabc.strategies.permutation import PermutationKABC
-from kabc.strategies.tas_fw import TaSFW
-from kabc.strategies.witness import WitnessKABC
+from kabc.strategies.peers.acb import ACB, ACBDagger, ACBStar
+from kabc.strategies.peers.atboc import ATBOC, LUCBBOC, BOCElim
+from kabc.strategies.peers.bandit_clustering import BanditClustering
+from kabc.strategies.peers.batch import BATCH
+from kabc.strategies.peers.boc import BOC
+from kabc.strategies.peers.pair_tests.bernstein import BernsteinKABC
+from kabc.strategies.peers.pair_tests.manole_ramdas import ManoleRamdasKABC
+from kabc.strategies.peers.pair_tests.permutation import PermutationKABC
+from kabc.strategies.peers.pair_tests.witness import WitnessKABC
+from kabc.strategies.peers.tas_fw import TaSFW
 
 __all__ = ["BOC", "KABC", "STRATEGIES", "AnytimeKABC", "Cluster", "Strategy", "make_strategy", "needs_kernel"]
 

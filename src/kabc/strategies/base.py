@@ -2,25 +2,26 @@
 
 A strategy is the paper's triple: selection rule (`ask`), stopping time (`stopped`), recommendation rule (`recommend`).
 It is a small state machine, a pure function of its settings and the samples told so far: it draws nothing, reads no
-clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.run` and above.
+clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.running.cluster` and above.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.errors import KabcError, ProtocolError, SampleError, SettingsError
-from kabc.kernels import Kernel
-from kabc.partitions import Partition
-from kabc.result import Evidence, Guarantee, Round, Status
-from kabc.samples import Array, as_points, expect_columns, expect_count
+from kabc.core.arrays import Array
+from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.kernels import Kernel
+from kabc.core.partitions import Partition
+from kabc.core.samples import as_points, expect_columns, expect_count
+from kabc.core.settings import arms_number, error_probability
+from kabc.strategies.answers import Guarantee, Round, Status
 
 Request = dict[int, int]
 
@@ -28,7 +29,7 @@ _FARTHEST = 1e100  # standard deviations: squares of sums of these are still num
 
 
 class Strategy(Protocol):
-    """What `kabc.run` drives: ask, then tell what was asked for, until stopped. Looking changes nothing."""
+    """What `kabc.running.cluster` drives: ask, then tell what was asked for, until stopped. Looking changes nothing."""
 
     @property
     def n_arms(self) -> int:
@@ -154,34 +155,6 @@ class Stepwise(ABC):
         self._rounds.append(Round(len(self._rounds) + 1, self.delta, n, self._n_samples, n_groups))
 
 
-def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
-    """The setting as an int, or an error with its range."""
-    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
-    if whole is None or whole < least or (most is not None and whole > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise SettingsError(f"{name} must be a whole number {bounds}, got {value!r}")
-    return whole
-
-
-def arms_number(value: object) -> int:
-    """N >= 2."""
-    return whole_number("n_arms", value, 2)
-
-
-def error_probability(value: object) -> float:
-    """Delta in (0, 1]: the paper allows 1."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
-        raise SettingsError(f"delta must lie in (0, 1], got {value!r}; 0.05 means wrong in at most 5 of 100 uses")
-    return float(value)
-
-
-def positive_number(name: str, value: object, above: float = 0.0) -> float:
-    """A finite number greater than `above`."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not above < float(value) < math.inf:
-        raise SettingsError(f"{name} must be a finite number greater than {above:g}, got {value!r}")
-    return float(value)
-
-
 def kernel_given(value: object) -> Kernel:
     """A Kernel, not a name or a bare function."""
     if not isinstance(value, Kernel):
@@ -248,5 +221,4 @@ def evidence_of_means(
     told_in_round: NDArray[np.int64], counts: NDArray[np.int64], distances: Array
 ) -> Evidence:  # (N, N), (N,), (N, N)
     """Evidence of a strategy that compares means: distances, without thresholds for each pair."""
-    unknown = np.full_like(distances, np.nan)
-    return Evidence(told_in_round, counts, distances, unknown, np.full(len(counts), np.nan))
+    return Evidence.of_distances(told_in_round, counts, distances)

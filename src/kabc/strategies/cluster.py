@@ -19,25 +19,24 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.embeddings import embed
-from kabc.embeddings.means import Embedding
-from kabc.errors import SettingsError
-from kabc.evidence.thresholds import Threshold, ThresholdName, Union, VarianceAware, make_threshold, pair_thresholds
-from kabc.kernels import Kernel
-from kabc.leaders import leader_components
-from kabc.partitions import Partition, components
-from kabc.result import Evidence, Guarantee
-from kabc.strategies.base import (
-    Request,
-    Stepwise,
-    all_arms,
-    arms_number,
-    checked_samples,
-    error_probability,
-    kernel_given,
-    positive_number,
-    whole_number,
+from kabc.core.embeddings import embed
+from kabc.core.embeddings.means import Embedding
+from kabc.core.errors import SettingsError
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.thresholds import (
+    Threshold,
+    ThresholdName,
+    Union,
+    VarianceAware,
+    make_threshold,
+    pair_thresholds,
 )
+from kabc.core.kernels import Kernel
+from kabc.core.partitions import Partition, components
+from kabc.core.partitions.leaders import leader_components
+from kabc.core.settings import arms_number, error_probability, positive_number, whole_number
+from kabc.strategies.answers import Guarantee
+from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 
 Comparisons = Literal["all", "representatives"]
 
@@ -70,7 +69,9 @@ def compare(
         distances = np.sqrt(embedding.squared_distances())  # eq. empdist
         told_apart = distances > pair_thresholds(radii)  # an edge when the distance is at most the threshold
         partition = components(~told_apart)
-    evidence = Evidence(told_apart.astype(np.int64), embedding.counts, distances, pair_thresholds(radii), variances)
+    evidence = Evidence.of_distances(
+        told_apart.astype(np.int64), embedding.counts, distances, pair_thresholds(radii), variances
+    )
     return Comparison(evidence, partition)
 
 

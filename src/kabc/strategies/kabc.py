@@ -20,9 +20,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.embeddings import embed
-from kabc.errors import SettingsError
-from kabc.evidence.thresholds import (
+from kabc.core.embeddings import embed
+from kabc.core.errors import SettingsError
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.thresholds import (
     BoundedDifferences,
     Threshold,
     ThresholdName,
@@ -31,18 +32,11 @@ from kabc.evidence.thresholds import (
     make_threshold,
     pair_thresholds,
 )
-from kabc.kernels import Kernel
-from kabc.partitions import Partition, single_linkage
-from kabc.result import Evidence, Guarantee, Round
-from kabc.strategies.base import (
-    Request,
-    Stepwise,
-    all_arms,
-    checked_samples,
-    kernel_given,
-    positive_number,
-    whole_number,
-)
+from kabc.core.kernels import Kernel
+from kabc.core.partitions import Partition, single_linkage
+from kabc.core.settings import positive_number, whole_number
+from kabc.strategies.answers import Guarantee, Round
+from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import Comparisons, assumptions, compare, comparisons_given
 
 Spending = Literal["published", "full"]
@@ -191,7 +185,7 @@ class KABC(Stepwise):
         self._at_least = max(self._at_least, seen.partition.n_groups)
         before = self._evidence.told_in_round  # pairs told apart stay told apart
         told_in_round = np.where(before > 0, before, k * seen.evidence.told_in_round)
-        self._evidence = replace(seen.evidence, told_in_round=told_in_round)
+        self._evidence = replace(seen.evidence, told=told_in_round)
         n = int(seen.evidence.counts[0])
         self._rounds.append(Round(k, delta_k, n, self._n_samples, seen.partition.n_groups))
         self._advance(seen.partition.n_groups)

@@ -1,0 +1,1 @@
+"""Settings of a run as one TOML file or options; shared by all doors."""

@@ -1,0 +1,135 @@
+"""Betting: evidence against "arms i and j are the same" that may be looked at after every round.
+
+| symbol | here                | meaning                                                                          |
+|--------|---------------------|----------------------------------------------------------------------------------|
+| nu_i   |                     | distribution of arm i; H0: nu_i = nu_j                                           |
+| l      | `x`, `y`, `ys`      | score of the pair, an estimate of log(dnu_i/dnu_j): its values at fresh samples  |
+|        |                     | of arm i (`x`) and of arm j (`y`; `ys` where m of them answer one of arm i)      |
+| h, r   |                     | tanh(l/2) and exp(l)                                                             |
+| f_e    | `log_factors`       | what a round multiplies the wealth of expert e by                                |
+| W_e    | `log_wealth`        | wealth of expert e: 1 at the start, then the product of its factors              |
+| w_e    | `log_weights`       | share of expert e in the evidence, fixed before what it weighs is seen           |
+| s      | `share`             | part of the weights that is dealt out evenly                                     |
+| E_ij   | `running_maximum`   | evidence against the pair, the largest so far: a weighted average of wealths     |
+
+The score may be anything, learnt from all samples of all arms, if it is fixed before the samples that it is applied to
+are drawn. Then every factor below has conditional mean <= 1 under H0, the wealth is a non-negative supermartingale that
+starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), whatever the distributions. What this asks of the caller:
+
+- samples of an arm are i.i.d., and under H0 the samples in one factor are exchangeable (product: independent);
+- a sample enters one factor of an expert at most. Factors without a common sample are multiplied (logs are added, over
+  a block too); factors with a common sample may only be averaged.
+
+Everything is a logarithm, works over leading axes, and is finite: a score that is NaN counts as 0, one beyond +-HUGE as
++-HUGE. So a wealth that is lost is a number far below 0, never -inf, and no sum or difference of wealths is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Array
+from kabc.core.errors import SettingsError
+
+LOG_2 = math.log(2)
+HUGE = 1e100  # exp(-HUGE) is 0 and a score of HUGE acts as infinity, yet HUGE times any number of rounds is finite
+ROUNDING = 1e-12  # by how much weights may miss a sum of 1
+
+
+# ---------------------------------------------------------------- factors: one bet
+
+
+def log_product(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
+    """Bet on each sample by itself: log of (1 + h(x)) (1 - h(y))."""
+    # (1 + h(x)) (1 - h(y)) = 4 sigmoid(l(x)) sigmoid(-l(y)). Mean under H0: (1 + a)(1 - a) <= 1 with a = E h, for any
+    # function h of one sample with values in [-1, 1].
+    return np.asarray((LOG_2 - np.logaddexp(0, -_scores(x))) + (LOG_2 - np.logaddexp(0, _scores(y))))
+
+
+def log_swap(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
+    """Bet on which of two samples is whose, blind to a constant in the score: log of 2 sigmoid(l(x) - l(y))."""
+    # Mean under H0: the two samples may change places, which turns d = l(x) - l(y) into -d, and
+    # sigmoid(d) + sigmoid(-d) = 1. Two infinite scores of one sign are d = 0: no bet.
+    return np.asarray(LOG_2 - np.logaddexp(0, _scores(y) - _scores(x)))
+
+
+def log_one_vs_many(x: Array, ys: Array) -> Array:  # (...,), (..., m) -> (...,)
+    """Bet on which of m + 1 samples is arm i's: log of (m + 1) r(x) / (r(x) + sum_l r(y_l))."""
+    x, ys = _scores(x), _scores(ys)
+    # Mean under H0: each of the m + 1 samples is equally likely to be arm i's, and their shares r / (sum of all r) add
+    # up to 1. Measured from the highest of all (not from x), scores are rounded alike whosever they are, so the shares
+    # add up to 1 also for large scores. Several infinite ones at the top share equally.
+    top = np.maximum(x, ys.max(axis=-1, initial=-HUGE))
+    own, others = x - top, ys - top[..., None]
+    total = np.exp(own) + np.exp(others).sum(axis=-1)  # >= 1
+    return np.asarray(math.log(ys.shape[-1] + 1) + own - np.log(total))
+
+
+# ---------------------------------------------------------------- experts: several bets at once
+
+
+def mixture(log_wealth: Array, log_weights: Array, axis: int = -1) -> Array:  # (..., E, ...), (E,) -> (..., ...)
+    """Evidence of all experts together: log of sum_e w_e W_e, with weights fixed before the first round."""
+    return mixed_factor(np.moveaxis(log_wealth, axis, -1), log_weights)
+
+
+def mixed_factor(log_factors: Array, log_weights: Array) -> Array:  # (..., E), (..., E) or (E,) -> (...,)
+    """One bet spread over the experts: log of sum_e w_e f_e, with weights fixed before the round."""
+    # Mean under H0: sum_e w_e E f_e <= sum_e w_e <= 1, however the weights came from the past.
+    _check_weights(log_weights, log_factors.shape[-1])
+    terms = np.maximum(log_weights + log_factors, -HUGE)  # a weight of 0 is log 0 = -inf
+    top = terms.max(axis=-1, keepdims=True)
+    return np.asarray(top[..., 0] + np.log(np.exp(terms - top).sum(axis=-1)))
+
+
+def fixed_share(log_wealth: Array, share: float) -> Array:  # (..., E) -> (..., E)
+    """Log weights for the next round: (1 - s) W_e / sum_e W_e + s / E, even if all experts have lost everything.
+
+    From the whole wealths, s = 0 makes the product of the mixed factors the plain average of the wealths, and s > 0
+    costs at most log 1/(1 - s) per round against it. From the last weights times the last factors instead, the past
+    fades: the weights follow whichever expert is good now.
+    """
+    if not 0 <= share <= 1:
+        raise SettingsError(f"share must lie in [0, 1], got {share!r}; 0.01 deals out a hundredth of the weight evenly")
+    log_wealth = np.maximum(log_wealth, -HUGE)
+    behind = log_wealth - log_wealth.max(axis=-1, keepdims=True)
+    posterior = behind - np.log(np.exp(behind).sum(axis=-1, keepdims=True))
+    with np.errstate(divide="ignore"):  # s = 0 or 1: one of the two parts has weight 0, log 0 = -inf
+        return np.asarray(np.logaddexp(np.log1p(-share) + posterior, np.log(share / log_wealth.shape[-1])))
+
+
+# ---------------------------------------------------------------- decision
+
+
+def log_threshold(n_arms: int, delta: float) -> float:
+    """Log evidence that equal arms reach, in any of the N(N-1)/2 pairs and at any time, with probability <= delta."""
+    return math.log(n_arms * (n_arms - 1) / (2 * delta))  # Ville at a = delta / (N(N-1)/2), union over pairs
+
+
+def told_apart(running_maximum: Array, n_arms: int, delta: float) -> NDArray[np.bool_]:  # (...,) -> (...,)
+    """Which pairs are different: E_ij >= N(N-1)/(2 delta) at some time so far."""
+    return np.asarray(running_maximum >= log_threshold(n_arms, delta))
+
+
+# ---------------------------------------------------------------- guards
+
+
+def _scores(values: Array) -> Array:
+    """Finite scores. Each is changed by itself, without asking whose sample it is: what comes out is still a score."""
+    values = np.asarray(values, dtype=np.float64)
+    return np.clip(np.where(np.isnan(values), 0.0, values), -HUGE, HUGE)
+
+
+def _check_weights(log_weights: Array, n_experts: int) -> None:
+    # One weight for many experts would be broadcast, and count once in the sum but many times in the bet.
+    if log_weights.shape[-1:] != (n_experts,):
+        raise SettingsError(
+            f"{n_experts} experts need {n_experts} weights on the last axis, got weights of shape {log_weights.shape}"
+        )
+    with np.errstate(over="ignore"):
+        total = float(np.exp(log_weights).sum(axis=-1).max(initial=0.0))
+    if not total <= 1 + ROUNDING:  # also refuses NaN
+        raise SettingsError(f"weights of experts must sum to at most 1, got {total!r}; divide them by their sum")

@@ -1,0 +1,184 @@
+"""Evidence: for each pair of arms, what speaks against their being the same.
+
+Most strategies compare all arms with all arms. With many arms, `anytime` compares all N arms with C of them only. So
+evidence is held in blocks of shape (N, C), and becomes (N, N) where somebody asks for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Array, Counts, Index, Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What speaks against each pair being the same, after the latest round. NaN stands for what is not known.
+
+    Make one with `of_bets`, `of_distances` or `none`. Row i and column c of a block are about arm i and arm
+    `compared[c]`. The properties of shape (N, N) are made from the blocks on each call.
+
+    Attributes
+    ----------
+    by_bets : True for a strategy that bets: its values are log evidence. False: they are distances.
+    counts : samples of each arm behind these figures.
+    compared : the arms that all arms were compared with, one for each column.
+    told : number of the first round that told the pair apart; 0 where none has.
+    values : the largest log evidence so far, or the distance of the mean embeddings (eq. empdist).
+    limits : what the value must reach (bets) or exceed (distances, eq. threshold).
+    variances : empirical variances of the arms (eq. empvar), where the strategy knows them.
+    measured : distances beside log evidence, for a strategy that bets and knows both.
+    """
+
+    by_bets: bool
+    counts: Counts  # (N,)
+    compared: Index  # (C,)
+    told: Counts  # (N, C)
+    values: Array  # (N, C)
+    limits: Array  # (N, C)
+    variances: Array  # (N,)
+    measured: Array | None = None  # (N, C)
+
+    @classmethod
+    def of_bets(
+        cls,
+        told_in_round: Counts,  # (N, C)
+        counts: Counts,  # (N,)
+        log_evidence: Array,  # (N, C)
+        log_threshold: Array,  # (N, C)
+        compared: Index | None = None,  # (C,)
+    ) -> Self:
+        """Evidence of a strategy that bets; `compared` may be left out if all arms are compared with all."""
+        compared = np.arange(len(counts)) if compared is None else compared
+        unknown = np.full(len(counts), np.nan)
+        return cls(True, counts, compared, told_in_round, log_evidence, log_threshold, unknown)
+
+    @classmethod
+    def of_distances(
+        cls,
+        told_in_round: Counts,  # (N, N)
+        counts: Counts,  # (N,)
+        distances: Array,  # (N, N)
+        thresholds: Array | None = None,  # (N, N)
+        variances: Array | None = None,  # (N,)
+    ) -> Self:
+        """Evidence of a strategy that measures distances of all pairs."""
+        limits = np.full(distances.shape, np.nan) if thresholds is None else thresholds
+        spread = np.full(len(counts), np.nan) if variances is None else variances
+        return cls(False, counts, np.arange(len(counts)), told_in_round, distances, limits, spread)
+
+    @classmethod
+    def none(cls, n_arms: int, *, by_bets: bool = False) -> Self:
+        """Before the first round: no pair was compared."""
+        empty = np.zeros((n_arms, 0))
+        counts, compared = np.zeros(n_arms, dtype=np.int64), np.zeros(0, dtype=np.intp)
+        return cls(by_bets, counts, compared, empty.astype(np.int64), empty, empty, np.full(n_arms, np.nan))
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms, N."""
+        return len(self.counts)
+
+    def dense(self) -> Self:
+        """The same evidence with a row and a column for every arm: C = N, in the order of the arms."""
+        everyone = np.arange(self.n_arms)
+        return type(self)(
+            self.by_bets,
+            self.counts,
+            everyone,
+            self._spread(self.told, 0),
+            self._spread(self.values, np.nan),
+            self._spread(self.limits, np.inf),
+            self.variances,
+            None if self.measured is None else self._spread(self.measured, np.nan),
+        )
+
+    def _spread(self, block: NDArray[Any], empty: float) -> NDArray[Any]:  # (N, C) -> (N, N)
+        if self.all_compared:
+            return block
+        full = np.full((self.n_arms, self.n_arms), empty, dtype=block.dtype)
+        full[:, self.compared] = block
+        full[self.compared] = block.T
+        return full
+
+    @property
+    def all_compared(self) -> bool:
+        """Whether the blocks are (N, N) already, in the order of the arms."""
+        return np.array_equal(self.compared, np.arange(self.n_arms))
+
+    # ------------------------------------------------------------ blocks, (N, C)
+
+    @property
+    def block_strength(self) -> Array:  # (N, C)
+        """Values in units of their limits: told apart above 1; NaN where there is none yet."""
+        with np.errstate(invalid="ignore"):  # N = 2, delta = 1: a limit of log 1 = 0
+            strength: Array = self.values / self.limits
+        return strength
+
+    @property
+    def n_told_apart(self) -> int:
+        """The number of pairs told apart; a pair counts once."""
+        apart = self.told > 0
+        twice = np.count_nonzero(apart[self.compared])  # both arms are compared ones: two entries for one pair
+        return int(np.count_nonzero(apart) - twice // 2)
+
+    # ------------------------------------------------------------ all pairs, (N, N)
+
+    @property
+    def told_in_round(self) -> Counts:  # (N, N)
+        """Number of the first round that told each pair apart; 0 where none has."""
+        return self._spread(self.told, 0)
+
+    @property
+    def told_apart(self) -> Mask:  # (N, N)
+        """Pairs whose evidence reached its threshold, in this round or an earlier one; certified."""
+        return self.told_in_round > 0
+
+    @property
+    def strength(self) -> Array:  # (N, N)
+        """Evidence of each pair in units of its threshold: told apart above 1; NaN where there is none yet."""
+        return self._spread(self.block_strength, np.nan)
+
+    @property
+    def distances(self) -> Array:  # (N, N)
+        """Distances of the mean embeddings; NaN where they were never computed."""
+        known = self.measured if self.by_bets else self.values
+        return self._unknown() if known is None else self._spread(known, np.nan)
+
+    @property
+    def thresholds(self) -> Array:  # (N, N)
+        """What the distance of a pair must exceed; NaN for strategies that bet."""
+        return self._spread(self.limits, np.inf) if not self.by_bets else self._unknown()
+
+    @property
+    def log_evidence(self) -> Array:  # (N, N)
+        """The largest log evidence so far; NaN for pairs never compared, and for strategies that do not bet."""
+        return self._spread(self.values, np.nan) if self.by_bets else self._unknown()
+
+    @property
+    def log_threshold(self) -> Array:  # (N, N)
+        """What the log evidence of a pair must reach; NaN for strategies that do not bet."""
+        return self._spread(self.limits, np.inf) if self.by_bets else self._unknown()
+
+    def _unknown(self) -> Array:  # (N, N)
+        return np.broadcast_to(np.nan, (self.n_arms, self.n_arms))
+
+    # ------------------------------------------------------------ equality
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers, NaN included."""
+        if not isinstance(other, Evidence):
+            return NotImplemented
+        return all(_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # arrays can be changed, so evidence cannot be a key
+
+
+def _same(mine: object, theirs: object) -> bool:
+    if not isinstance(mine, np.ndarray) or not isinstance(theirs, np.ndarray):
+        return mine is theirs
+    return np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f" == theirs.dtype.kind)

@@ -1,0 +1,107 @@
+"""Partitions of the arms: connected components, the best guess at K groups, and how far two partitions agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from math import comb
+from typing import Self
+
+from kabc.core.errors import SettingsError
+
+_SHOWN_ARMS = 20
+_SHOWN_GROUPS = 8
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Partition:
+    """Arms sorted into groups; labels are numbered by first appearance in arm order, so equal groupings are equal."""
+
+    labels: tuple[int, ...]
+    certified: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", _renumbered(self.labels))
+
+    @classmethod
+    def of(cls, labels: Iterable[Hashable], *, certified: bool = False) -> Self:
+        """The partition in which arms with equal labels share a group, whatever the labels are."""
+        return cls(_renumbered(labels), certified)
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms, N."""
+        return len(self.labels)
+
+    @property
+    def n_groups(self) -> int:
+        """The number of groups, K."""
+        return max(self.labels) + 1
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The arm numbers of each group, ordered by label."""
+        groups: list[list[int]] = [[] for _ in range(self.n_groups)]
+        for arm, label in enumerate(self.labels):
+            groups[label].append(arm)
+        return tuple(tuple(group) for group in groups)
+
+    def __len__(self) -> int:
+        return self.n_groups
+
+    def matches(self, other: Partition) -> bool:
+        """Whether both sort the same arms into the same groups, certified or not."""
+        return self.labels == other.labels
+
+    def refines(self, other: Partition) -> bool:
+        """Whether every group of this partition lies inside one group of the other."""
+        self._same_arms(other)
+        return len(set(zip(self.labels, other.labels, strict=True))) == self.n_groups
+
+    def adjusted_rand(self, other: Partition) -> float:
+        """Agreement corrected for chance (Hubert and Arabie 1985): 1 if equal, 0 on average for random partitions."""
+        self._same_arms(other)
+        both = _pairs_within(zip(self.labels, other.labels, strict=True))
+        mine, theirs = _pairs_within(self.labels), _pairs_within(other.labels)
+        pairs = comb(self.n_arms, 2)
+        spread = pairs * (mine + theirs) - 2 * mine * theirs
+        # 0 only if both are one group or both are singletons: mine and theirs are at most pairs.
+        return 2 * (pairs * both - mine * theirs) / spread if spread else 1.0
+
+    def _same_arms(self, other: Partition) -> None:
+        if self.n_arms != other.n_arms:
+            raise SettingsError(
+                f"partitions of {self.n_arms} and {other.n_arms} arms cannot be compared; "
+                "both must label the same arms in the same order"
+            )
+
+    def __repr__(self) -> str:
+        state = ", certified" if self.certified else ""
+        return f"Partition({_shown(self.groups, self.n_arms)}{state})"
+
+
+def _renumbered(labels: Iterable[Hashable]) -> tuple[int, ...]:
+    seen: dict[Hashable, int] = {}
+    try:
+        numbered = tuple(seen.setdefault(label, len(seen)) for label in labels)
+    except TypeError as error:
+        raise SettingsError(
+            f"labels must be a sequence of hashable values, one per arm, got {type(labels).__name__}: {error}; "
+            "pass a flat list such as [0, 0, 1]"
+        ) from error
+    if not numbered:
+        raise SettingsError("a partition needs at least one arm, got no labels; pass one label per arm")
+    return numbered
+
+
+def _pairs_within(labels: Iterable[Hashable]) -> int:
+    return sum(comb(size, 2) for size in Counter(labels).values())
+
+
+def _shown(groups: tuple[tuple[int, ...], ...], n_arms: int) -> str:
+    if n_arms <= _SHOWN_ARMS:
+        return " | ".join(" ".join(map(str, group)) for group in groups)
+    sizes = ", ".join(str(len(group)) for group in groups[:_SHOWN_GROUPS])
+    more = ", ..." if len(groups) > _SHOWN_GROUPS else ""
+    return f"{n_arms} arms in {len(groups)} groups of {sizes}{more}"

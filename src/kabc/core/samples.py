@@ -1,0 +1,97 @@
+"""What a sample is: one row of a two-dimensional array. The one place where foreign data become numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.core.arrays import Array
+from kabc.core.errors import SampleError
+
+
+def as_points(samples: ArrayLike) -> Array:  # -> (n, d)
+    """A new finite float64 array of shape (n, d), converted before any arithmetic; shape (n,) becomes (n, 1)."""
+    raw = as_array(samples)
+    if raw.dtype.kind == "c":
+        raise SampleError(
+            f"samples must be real numbers, got complex ones: {describe(samples)}; "
+            "pass real and imaginary parts as two columns"
+        )
+    if raw.dtype.kind not in "biuf":
+        raise SampleError(
+            f"samples must be numbers, got {describe(samples)} (dtype {raw.dtype}); "
+            "convert them, or use kabc.Hamming for categories and text"
+        )
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused below
+        points = two_dimensional(raw).astype(np.float64)
+    return _finite(points)
+
+
+def as_array(samples: ArrayLike, dtype: Any = None) -> NDArray[Any]:
+    """An array of any type: np.asarray, with ragged rows and masked values refused."""
+    if np.ma.is_masked(samples):
+        raise SampleError(
+            f"samples have masked values: {describe(samples)}; "
+            "decide what a missing value means before drawing (dropping it changes the distribution)"
+        )
+    try:
+        return np.asarray(samples, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise SampleError(
+            f"samples do not form an array: {describe(samples)} ({error}); "
+            "pass rows of equal length, one for each sample"
+        ) from error
+
+
+def two_dimensional(samples: NDArray[Any]) -> NDArray[Any]:  # (n,) or (n, d) -> (n, d)
+    """One row for each sample, and at least one row and one column."""
+    if samples.ndim not in (1, 2) or samples.size == 0:
+        raise SampleError(
+            f"samples must be a non-empty array of shape (n,) or (n, d), got shape {samples.shape}; "
+            "one row is one sample"
+        )
+    return samples[:, None] if samples.ndim == 1 else samples
+
+
+def same_columns(x: NDArray[Any], y: NDArray[Any]) -> int:
+    """The common number of columns of two blocks of samples."""
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+        raise SampleError(
+            f"samples to compare must have shapes (n, d) and (m, d), got {x.shape} and {y.shape}; "
+            "give every arm the same columns"
+        )
+    return int(x.shape[1])
+
+
+def _finite(points: Array) -> Array:
+    bad = ~np.isfinite(points)
+    if bad.any():
+        row, column = (int(v) for v in np.argwhere(bad)[0])
+        raise SampleError(
+            f"{int(bad.sum())} sample value(s) are not finite, the first is {points[row, column]} in row {row}, "
+            f"column {column}; decide what a missing value means before drawing (dropping it changes the distribution)"
+        )
+    return points
+
+
+def describe(samples: object) -> str:
+    """A short text for error messages, on one line."""
+    text = " ".join(repr(samples).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def expect_columns(points: NDArray[Any], columns: int) -> None:  # (n, d)
+    """All arms and rounds have the same columns."""
+    if points.shape[1] != columns:
+        raise SampleError(
+            f"samples have {points.shape[1]} column(s), those before have {columns}; "
+            "all arms and rounds need the same columns"
+        )
+
+
+def expect_count(points: NDArray[Any], count: int) -> None:  # (n, d)
+    """As many samples as were asked for."""
+    if len(points) != count:
+        raise SampleError(f"asked for {count} samples, got {len(points)}; one row is one sample")

@@ -1,0 +1,106 @@
+"""Regularised discriminants: scores u_g(x) whose differences estimate log density ratios between groups.
+
+| symbol | here          | meaning                                                                    |
+|--------|---------------|----------------------------------------------------------------------------|
+| phi    | a feature map | features of a sample, (D,)                                                 |
+| m_g    | `means`       | mean feature of provisional group g                                        |
+| C      | `_covariance` | pooled covariance within arms, (D, D)                                      |
+| gamma  | `ridges`      | ridge strengths; one eigendecomposition of C serves them all               |
+| u_g(x) | `scores`      | <phi(x) - m_g / 2, (C + gamma)^-1 m_g>                                     |
+
+u_g - u_h = <phi - (m_g + m_h)/2, (C + gamma)^-1 (m_g - m_h)> is the kernel discriminant of anytime testing. Arms of one
+provisional group share a mean: they teach each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Array
+from kabc.core.scores.maps import FeatureMap
+
+Labels = NDArray[np.intp]
+
+RIDGES = (1e-3, 1e-2, 1e-1)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """One discriminant, fixed: scores of samples for each group, and the provisional group of each arm (-1: none)."""
+
+    weights: Array  # (D, G)
+    offsets: Array  # (G,)
+    labels: Labels  # (N,)
+
+    def scores(self, features: Array) -> Array:  # (n, D) -> (n, G)
+        """u_g of each sample."""
+        return np.asarray(features @ self.weights - self.offsets)
+
+
+class Moments:
+    """What a discriminant needs of the samples seen so far, under one fitted map: sums by arm and second moments."""
+
+    def __init__(self, fitted: FeatureMap, n_arms: int) -> None:
+        self.map = fitted
+        self.counts = np.zeros(n_arms)
+        self._sums: Array | None = None  # (N, D)
+        self._squares: Array | None = None  # (D, D)
+
+    def absorb(self, features: Array, arms: Labels) -> None:  # (n, D), (n,)
+        """Add samples of the given arms."""
+        if self._sums is None or self._squares is None:
+            self._sums = np.zeros((len(self.counts), features.shape[1]))
+            self._squares = np.zeros((features.shape[1], features.shape[1]))
+        np.add.at(self._sums, arms, features)
+        self._squares += features.T @ features
+        self.counts += np.bincount(arms, minlength=len(self.counts))
+
+    def scorers(self, core: Labels, known: Labels, n_groups: int) -> list[Scorer]:
+        """A discriminant for each ridge. `known` are certain group numbers of arms, -1 where there is none.
+
+        With certain groups the others join the nearest; without, the arms of `core` are grouped by average linkage.
+        """
+        assert self._sums is not None
+        means = self._sums / np.maximum(self.counts, 1)[:, None]
+        values, vectors = np.linalg.eigh(self._covariance(means))
+        values = np.maximum(values, 0.0)
+        unit = max(float(values.max()), 1e-12)
+        made = []
+        for ridge in RIDGES:
+            whitened = means @ (vectors / np.sqrt(values + ridge * unit))
+            made.append(self._scorer(whitened, vectors / np.sqrt(values + ridge * unit), core, known, n_groups))
+        return made
+
+    def _covariance(self, means: Array) -> Array:  # (N, D) -> (D, D)
+        assert self._squares is not None
+        within = self._squares - (means * self.counts[:, None]).T @ means
+        return within / max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
+
+    def _scorer(self, whitened: Array, basis: Array, core: Labels, known: Labels, n_groups: int) -> Scorer:
+        seen = np.flatnonzero(self.counts > 0)
+        labels = known.copy()
+        if (known < 0).all():
+            grouped = core[self.counts[core] > 0]
+            labels[grouped] = _linkage(whitened[grouped], n_groups)
+        groups = int(labels.max()) + 1
+        centres = np.zeros((groups, whitened.shape[1]))
+        for group in range(groups):
+            members = seen[labels[seen] == group]
+            if len(members):
+                centres[group] = np.average(whitened[members], axis=0, weights=self.counts[members])
+        scores = whitened @ centres.T - 0.5 * np.einsum("gd,gd->g", centres, centres)
+        free = seen[labels[seen] < 0]
+        labels[free] = scores[free].argmax(axis=1)
+        return Scorer(basis @ centres.T, 0.5 * np.einsum("gd,gd->g", centres, centres), labels)
+
+
+def _linkage(points: Array, n_groups: int) -> Labels:  # (n, D) -> (n,)
+    """Agglomerative grouping by average distance."""
+    if len(points) <= n_groups:
+        return np.arange(len(points))
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    return np.asarray(fcluster(linkage(points, "average"), n_groups, "maxclust") - 1, dtype=np.intp)

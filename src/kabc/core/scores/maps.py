@@ -1,0 +1,168 @@
+"""Feature maps for score learners: what a sample looks like to a linear discriminant.
+
+A map is fitted on the samples of earlier rounds only, pooled over all arms, and is then a fixed function: scores made
+of it are predictable. To add one, write a class with `fitted` and `__call__` and put it into `default_maps`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Array
+from kabc.core.errors import SettingsError
+from kabc.core.kernels import Gaussian, median_distance
+from kabc.core.samples import describe
+
+_FARTHEST = 20.0  # quartile ranges: heavy tails must not outweigh everything else
+_MEDIAN_POINTS = 300
+_NO_DISTANCE = 1e-100  # its square is no number to divide by
+_MOST_LEVELS = 24  # values of a column that counts as discrete
+_MOST_INDICATORS = 512  # of all columns: a covariance of this size is decomposed in each round
+_MOST_PRODUCTS = 12  # columns: 90 features
+
+
+class FeatureMap(ABC):
+    """A function from samples (n, d) to features (n, D)."""
+
+    @abstractmethod
+    def fitted(self, past: Array) -> Self:  # (n, d)
+        """This map, fitted on earlier samples."""
+
+    @abstractmethod
+    def __call__(self, samples: Array) -> Array:  # (n, d) -> (n, D)
+        """The features."""
+
+
+@dataclass(frozen=True)
+class Scaled(FeatureMap):
+    """The columns themselves, by median and quartile range: finds differences of means."""
+
+    centre: Array = field(default_factory=lambda: np.zeros(1))  # (d,), half the median
+    scale: Array = field(default_factory=lambda: np.full(1, 0.5))  # (d,), half the quartile range
+
+    def fitted(self, past: Array) -> Self:
+        # Halves of finite numbers have finite differences.
+        low, centre, high = np.quantile(past / 2, [0.25, 0.5, 0.75], axis=0)
+        away = past / 2 - centre
+        farthest = np.abs(away).max(axis=0)
+        farthest = np.where(farthest > 0, farthest, 1.0)
+        deviation = farthest * np.sqrt(np.square(away / farthest).mean(axis=0))
+        spread = np.where(high > low, high - low, deviation)
+        return replace(self, centre=centre, scale=np.where(spread > 0, spread, 1.0))
+
+    def __call__(self, samples: Array) -> Array:
+        with np.errstate(over="ignore"):  # farther than any number is as far as it gets
+            return np.clip((samples / 2 - self.centre) / self.scale, -_FARTHEST, _FARTHEST)
+
+
+@dataclass(frozen=True)
+class Ranks(FeatureMap):
+    """Normal scores of the columns among earlier samples: indifferent to scale and tails."""
+
+    past: Array = field(default_factory=lambda: np.zeros((1, 1)))
+
+    def fitted(self, past: Array) -> Self:
+        return replace(self, past=np.sort(past, axis=0))
+
+    def __call__(self, samples: Array) -> Array:
+        from scipy.special import ndtri
+
+        out = np.empty(samples.shape)
+        for column, (known, values) in enumerate(zip(self.past.T, samples.T, strict=True)):
+            out[:, column] = np.searchsorted(known, values, "left") + np.searchsorted(known, values, "right")
+        return np.asarray(ndtri((out / 2 + 0.5) / (len(self.past) + 1)))
+
+
+@dataclass(frozen=True)
+class Fourier(FeatureMap):
+    """Random Fourier features of a Gaussian kernel on another map; bandwidth = scale x median distance."""
+
+    base: FeatureMap
+    scale: float
+    n_features: int = 128
+    waves: Array = field(default_factory=lambda: np.zeros((1, 1)))  # (d, D/2)
+
+    def fitted(self, past: Array) -> Self:
+        base = self.base.fitted(past)
+        some = base(past[np.linspace(0, len(past) - 1, min(len(past), _MEDIAN_POINTS)).astype(int)])
+        typical = median_distance(some) if np.ptp(some, axis=0).max() > _NO_DISTANCE else 1.0
+        rng = np.random.default_rng([some.shape[1], self.n_features])
+        waves = Gaussian(self.scale * typical).frequencies(self.n_features // 2, some.shape[1], rng)
+        return replace(self, base=base, waves=waves.T)
+
+    def __call__(self, samples: Array) -> Array:
+        phases = self.base(samples) @ self.waves
+        return np.asarray(np.concatenate([np.cos(phases), np.sin(phases)], axis=1) / np.sqrt(self.waves.shape[1]))
+
+
+@dataclass(frozen=True)
+class Products(FeatureMap):
+    """Another map with all products of two of its features: finds correlations and spreads."""
+
+    base: FeatureMap
+
+    def fitted(self, past: Array) -> Self:
+        return replace(self, base=self.base.fitted(past))
+
+    def __call__(self, samples: Array) -> Array:
+        values = self.base(samples)
+        i, j = np.triu_indices(values.shape[1])
+        return np.concatenate([values, values[:, i] * values[:, j]], axis=1)
+
+
+@dataclass(frozen=True)
+class Levels(FeatureMap):
+    """One indicator for each value of the columns that have few different ones: counts of categories."""
+
+    levels: tuple[tuple[int, float], ...] = ()
+
+    def fitted(self, past: Array) -> Self:
+        most = min(_MOST_LEVELS, len(past) // 2)  # values of a continuous column do not repeat
+        found: list[tuple[int, int, float]] = []
+        for column, values in enumerate(past.T):
+            levels, counts = np.unique(values, return_counts=True)
+            if 1 < len(levels) <= most:
+                found += [(-min(n, len(past) - n), column, x) for x, n in zip(levels.tolist(), counts, strict=True)]
+        # too many: those that split the samples most evenly
+        return replace(self, levels=tuple((column, value) for _, column, value in sorted(found)[:_MOST_INDICATORS]))
+
+    def __call__(self, samples: Array) -> Array:
+        if not self.levels:
+            return np.zeros((len(samples), 1))
+        columns, values = zip(*self.levels, strict=True)
+        return np.asarray(samples[:, list(columns)] == np.array(values), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Custom(FeatureMap):
+    """A function of the user's, samples (n, d) to features (n, D), fixed beforehand and of each row by itself."""
+
+    function: Callable[[NDArray[Any]], NDArray[Any]]
+
+    def fitted(self, past: Array) -> Self:
+        return self
+
+    def __call__(self, samples: Array) -> Array:
+        features = np.asarray(self.function(samples), dtype=np.float64)
+        if features.ndim != 2 or len(features) != len(samples) or not features.size or not np.isfinite(features).all():
+            raise SettingsError(
+                f"a feature map must return finite features of shape ({len(samples)}, D), one row for each sample, got "
+                f"{describe(features)} of shape {features.shape}"
+            )
+        return features
+
+
+def default_maps(columns: int) -> tuple[FeatureMap, ...]:
+    """Maps that need no tuning: linear, ranks, shapes at two bandwidths, products in low dimension, categories."""
+    maps: list[FeatureMap] = [Scaled(), Ranks()]
+    maps += [Fourier(base, scale) for scale in (1.0, 1 / 3) for base in (Scaled(), Ranks())]
+    if columns <= _MOST_PRODUCTS:
+        maps.append(Products(Ranks()))
+    maps.append(Levels())
+    return tuple(maps)

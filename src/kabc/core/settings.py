@@ -1,0 +1,36 @@
+"""Checks of single settings: the value as a plain number, or an error with the value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+from kabc.core.errors import SettingsError
+
+
+def whole_number(name: str, value: object, least: int, most: int | None = None) -> int:
+    """The setting as an int, or an error with its range."""
+    whole = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if whole is None or whole < least or (most is not None and whole > most):
+        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
+        raise SettingsError(f"{name} must be a whole number {bounds}, got {value!r}")
+    return whole
+
+
+def arms_number(value: object) -> int:
+    """N >= 2."""
+    return whole_number("n_arms", value, 2)
+
+
+def error_probability(value: object) -> float:
+    """Delta in (0, 1]: the paper allows 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:
+        raise SettingsError(f"delta must lie in (0, 1], got {value!r}; 0.05 means wrong in at most 5 of 100 uses")
+    return float(value)
+
+
+def positive_number(name: str, value: object, above: float = 0.0) -> float:
+    """A finite number greater than `above`."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not above < float(value) < math.inf:
+        raise SettingsError(f"{name} must be a finite number greater than {above:g}, got {value!r}")
+    return float(value)

@@ -1,0 +1,75 @@
+"""What `kabc.cluster` may be given first: arms, or a table that holds their samples."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from kabc.core.errors import SettingsError
+from kabc.core.kernels import Hamming, Kernel
+from kabc.running.draws import Arms
+
+
+class Frame(Protocol):
+    """A data frame of any library."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of its columns."""
+
+
+Table = str | os.PathLike[str] | Sequence[str] | Frame
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a table: the column that names the arms, the columns of a sample, their types, missing values."""
+
+    arm: str | None
+    values: str | Sequence[str] | None
+    types: Mapping[str, str] | None
+    missing: str | None
+
+    def opened(self, source: Arms | Table, by_kernel: bool, seed: int) -> Arms:
+        """The arms, of a table or as they were given."""
+        if not self._is_table(source):
+            self._refuse()
+            return cast(Arms, source)
+        from kabc.arms.tables import table_arms
+
+        return table_arms(
+            cast(Any, source),
+            arm=self.arm,
+            values=self.values,
+            types=cast(Any, self.types),  # its own check names what is allowed
+            missing=cast(Any, self.missing or "raise"),
+            text="characters" if by_kernel else "features",
+            seed=seed,
+        )
+
+    def _is_table(self, source: object) -> bool:
+        if isinstance(source, str | os.PathLike):
+            return True
+        if isinstance(source, Mapping | np.ndarray):
+            return False
+        if isinstance(source, Sequence):  # of files, if arm= says that it is a table
+            return self.arm is not None and bool(source) and all(isinstance(one, str | os.PathLike) for one in source)
+        return hasattr(source, "columns")
+
+    def _refuse(self) -> None:
+        for name in ("arm", "values", "types", "missing"):
+            if getattr(self, name) is not None:
+                raise SettingsError(
+                    f"{name}={getattr(self, name)!r} is for a table; leave it out, or pass a data frame or the path of "
+                    "a file as the first argument"
+                )
+
+
+def suitable_kernel(arms: Arms) -> Kernel | None:
+    """Hamming where no column is a number, as only equality is known of texts and categories; else None."""
+    kinds = set(getattr(arms, "types", {}).values())
+    return Hamming() if kinds and "number" not in kinds else None

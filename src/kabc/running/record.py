@@ -1,0 +1,106 @@
+"""What a run remembers beside its answer: first samples, the growth of the evidence, signs of drift."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.core.evidence.pairs import Evidence
+from kabc.results.result import Trace
+
+_MOST_ROWS = 500  # of an arm
+_MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
+_FEWEST_ROWS = 20  # of an arm, however many arms and columns; and for a check of drift
+_MOST_ARMS = 40  # pictures of pairs over time cannot show more
+_MOST_ROUNDS = 256
+_DRIFT_LEVEL = 0.01  # error share of all checks of drift together
+
+
+class Kept:
+    """The first samples of each arm."""
+
+    def __init__(self, n_arms: int) -> None:
+        self._blocks: list[list[NDArray[Any]]] = [[] for _ in range(n_arms)]
+        self._rows = [0] * n_arms
+
+    def add(self, arm: int, samples: ArrayLike) -> None:
+        """Keep what still fits. Samples that are no rows are left to the strategy to refuse."""
+        if self._rows[arm] >= _MOST_ROWS:
+            return
+        try:
+            rows = np.asarray(samples)
+        except ValueError:
+            return
+        if rows.ndim not in (1, 2) or not rows.size:
+            return
+        rows = rows.reshape(len(rows), -1)
+        most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))
+        rows = rows[: max(0, most - self._rows[arm])].copy()
+        if len(rows):
+            self._blocks[arm].append(rows)
+            self._rows[arm] += len(rows)
+
+    def by_name(self, names: Sequence[Hashable]) -> dict[Hashable, NDArray[Any]]:  # each (m, d)
+        """The samples of the arms that have any."""
+        named = zip(names, self._blocks, strict=True)
+        return {name: np.concatenate(blocks) for name, blocks in named if blocks}
+
+
+class Tracer:
+    """The evidence after each round; when there are many rounds, after every second, fourth, ... one."""
+
+    def __init__(self, n_arms: int) -> None:
+        self._on = n_arms <= _MOST_ARMS
+        self._every = 1
+        self._seen: list[tuple[int, NDArray[np.float64]]] = []
+
+    def wants(self, round_number: int) -> bool:
+        """Whether this round, counted from 1, is to be recorded."""
+        return self._on and round_number % self._every == 0
+
+    def add(self, n_samples: int, evidence: Evidence) -> None:
+        """Record a round."""
+        self._seen.append((n_samples, np.round(evidence.strength, 4)))
+        if len(self._seen) > _MOST_ROUNDS:
+            del self._seen[::2]  # those left have even numbers
+            self._every *= 2
+
+    def trace(self) -> Trace | None:
+        """What was recorded."""
+        if not self._seen:
+            return None
+        counts, strengths = zip(*self._seen, strict=True)
+        return Trace(np.array(counts, dtype=np.int64), np.stack(strengths))
+
+
+def drift_notes(samples: Mapping[Hashable, NDArray[Any]], columns: Sequence[str]) -> tuple[str, ...]:
+    """Heuristic: arms whose first and second half differ, by Kolmogorov-Smirnov tests at 1 % for all together."""
+    halves = {name: rows for name, rows in samples.items() if len(rows) >= _FEWEST_ROWS and rows.dtype.kind in "biuf"}
+    n_tests = sum(rows.shape[1] for rows in halves.values())
+    notes = []
+    for name, rows in halves.items():
+        middle = len(rows) // 2
+        p_values = kolmogorov_smirnov(rows[:middle], rows[middle:])
+        for column in np.flatnonzero(p_values < _DRIFT_LEVEL / n_tests).tolist():
+            label = columns[column] if len(columns) == rows.shape[1] else column + 1
+            notes.append(
+                f"drift? arm {name}, column {label}: first and second half of its samples differ "
+                f"(p = {p_values[column]:.2g}, a heuristic check); samples must not change over time"
+            )
+    return tuple(notes)
+
+
+def kolmogorov_smirnov(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:  # (n, d), (m, d) -> (d,)
+    """Asymptotic p-values of the two-sample test, for each column."""
+    from scipy.special import kolmogorov
+
+    n, m = len(first), len(second)
+    both = np.concatenate([first, second])
+    order = np.argsort(both, axis=0)
+    gaps = np.cumsum(np.where(order < n, 1 / n, -1 / m), axis=0)
+    ranked = np.take_along_axis(both, order, axis=0)
+    gaps[:-1][ranked[1:] == ranked[:-1]] = 0.0  # the distribution functions are compared after the last equal value
+    return np.asarray(kolmogorov(np.abs(gaps).max(axis=0) * np.sqrt(n * m / (n + m))))

@@ -1,0 +1,1 @@
+"""The field: every system that KABC cites, behind the same interface."""

@@ -1,0 +1,1 @@
+"""KABC's rounds with other tests of a pair."""

@@ -1,0 +1,135 @@
+"""Claims: what must be refuted so that no other partition is left, and when it is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kabc.strategies.anytime.claims import Claim, renamed
+
+Labels = tuple[int, ...]
+
+
+def partitions(n_arms: int, most: int) -> Iterator[Labels]:
+    """All partitions into at most so many groups, groups numbered by first appearance."""
+
+    def grow(labels: Labels) -> Iterator[Labels]:
+        if len(labels) == n_arms:
+            yield labels
+            return
+        for group in range(min(max(labels, default=-1) + 2, most)):
+            yield from grow((*labels, group))
+
+    return grow(())
+
+
+def whole_joins(claimed: Labels, other: Labels) -> list[tuple[int, int]]:
+    """(i, h): the other partition has arm i together with all arms of a foreign group h of the claim."""
+    arms = range(len(claimed))
+    return [
+        (i, h)
+        for i in arms
+        for h in set(claimed) - {claimed[i]}
+        if all(other[j] == other[i] for j in arms if claimed[j] == h)
+    ]
+
+
+def crossing(claimed: Labels, other: Labels) -> list[tuple[int, int]]:
+    pairs = itertools.combinations(range(len(claimed)), 2)
+    return [(i, j) for i, j in pairs if claimed[i] != claimed[j] and other[i] == other[j]]
+
+
+@pytest.mark.parametrize("n_arms", [2, 3, 4, 5, 6])
+def test_every_other_partition_joins_an_arm_with_a_whole_group_or_two_disjoint_pairs(n_arms: int) -> None:
+    for K in range(1, n_arms + 1):
+        every = list(partitions(n_arms, K))
+        for claimed in (each for each in every if len(set(each)) == K):
+            sizes = np.bincount(claimed)
+            for other in every:
+                if other == claimed or whole_joins(claimed, other):
+                    continue
+                pairs = crossing(claimed, other)
+                assert any(not set(a) & set(b) for a, b in itertools.combinations(pairs, 2))
+                assert all(sizes[claimed[i]] > 1 for pair in pairs for i in pair)
+
+
+def test_the_lemma_needs_at_most_k_groups() -> None:
+    claimed, other = (0, 0, 1, 1), (0, 1, 1, 2)  # three groups against two: one crossing pair is all there is
+    assert not whole_joins(claimed, other)
+    assert len(crossing(claimed, other)) == 1
+
+
+def settled(claim: Claim, n_arms: int, joins: float, pairs: float) -> bool:
+    claim.bet(np.arange(n_arms), np.full((n_arms, 2), joins), np.full((n_arms, n_arms), pairs))
+    return claim.proven(np.zeros((n_arms, n_arms), dtype=np.bool_))
+
+
+def new(labels: list[int], number: int = 1, delta: float = 0.05) -> Claim:
+    return Claim(np.array(labels, dtype=np.intp), number, delta, 0)
+
+
+def test_a_claim_is_proven_at_its_limit_and_not_before() -> None:
+    limit = math.log(2 / 0.05)
+    assert new([0, 0, 1, 1]).limit == pytest.approx(limit)
+    assert settled(new([0, 0, 1, 1]), 4, limit, limit / 2)
+    assert not settled(new([0, 0, 1, 1]), 4, limit - 1e-9, limit / 2)
+    assert not settled(new([0, 0, 1, 1]), 4, limit, limit / 2 - 1e-9)
+
+
+def test_later_claims_need_more_and_all_of_them_share_delta() -> None:
+    shares = [math.exp(-new([0, 1], number).limit) for number in range(1, 2000)]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) <= 0.05
+    assert sum(shares) == pytest.approx(0.05, rel=1e-3)
+
+
+def test_pairs_with_an_arm_alone_in_its_group_are_settled_by_joins() -> None:
+    limit = math.log(2 / 0.05)
+    assert settled(new([0, 0, 0, 1]), 4, limit, 0.0)
+
+
+def test_evidence_once_reached_is_kept() -> None:
+    claim = new([0, 0, 1, 1])
+    nothing = np.zeros((4, 4), dtype=np.bool_)
+    claim.bet(np.arange(4), np.full((4, 2), 10.0), np.full((4, 4), 10.0))
+    claim.bet(np.arange(4), np.full((4, 2), -50.0), np.full((4, 4), -50.0))
+    assert claim.proven(nothing)
+    assert not len(claim.wanted(nothing))
+
+
+def test_pairs_told_apart_settle_what_they_refute() -> None:
+    claim = new([0, 0, 1, 1])
+    told = np.zeros((4, 4), dtype=np.bool_)
+    told[0, 2] = told[2, 0] = True
+    assert claim.open_joins(told).tolist() == [[False, False], [False, True], [False, False], [True, False]]
+    assert not claim.open_pairs(told)[0, 2]
+    assert claim.open_pairs(told)[1, 3]
+    told[:2, 2:] = told[2:, :2] = True
+    assert claim.proven(told)
+
+
+def test_arms_with_open_questions_are_wanted_with_arms_to_hold_them_against() -> None:
+    claim = new([0, 0, 0, 1, 1, 1])
+    joins: NDArray[np.float64] = np.full((6, 2), 10.0)
+    joins[0, 1] = 0.0  # arm 0 may still be in group 1
+    claim.bet(np.arange(6), joins, np.full((6, 6), 10.0))
+    assert claim.wanted(np.zeros((6, 6), dtype=np.bool_)).tolist() == [0, 3]
+
+
+def test_arms_outside_are_not_spoken_of() -> None:
+    claim = new([0, -1, 1, -1])
+    nothing = np.zeros((4, 4), dtype=np.bool_)
+    assert claim.wanted(nothing).tolist() == [0, 2]
+    claim.bet(np.array([0, 2]), np.full((2, 2), 10.0), np.full((2, 2), 10.0))
+    assert claim.proven(nothing)
+
+
+def test_groups_keep_their_numbers_when_most_of_their_arms_stay() -> None:
+    before = np.array([0, 0, 1, 1, 2, -1])
+    assert renamed(np.array([2, 2, 0, 0, 1, -1]), before, 3).tolist() == before.tolist()
+    assert renamed(np.array([1, 1, 1, 2, 0, -1]), before, 3).tolist() == [0, 0, 0, 1, 2, -1]
