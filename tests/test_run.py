@@ -21,6 +21,7 @@ from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
 from kabc.record import Kept, Tracer, drift_notes, kolmogorov_smirnov
 from kabc.result import Round
+from kabc.strategies import BOC
 
 Draw = Callable[[int, np.random.Generator], NDArray[np.float64]]
 KERNEL = kabc.Gaussian(bandwidth=1.0)
@@ -204,6 +205,45 @@ def test_a_strategy_object_is_driven_as_it_is() -> None:
     assert result.groups == (("a", "c"), ("b", "e"), ("d",))
     assert result.delta == 0.2
     assert result.n_samples == strategy.n_samples
+
+
+GOING_ON: dict[str, tuple[Callable[[], Any], int]] = {  # a strategy, and after how many samples it is stopped
+    "anytime": (lambda: kabc.AnytimeKABC(5, 3, 0.05), 30),
+    "anytime, K unknown": (lambda: kabc.AnytimeKABC(5, None, 0.05), 100),
+    "kabc": (lambda: kabc.KABC(5, 3, 0.05, KERNEL), 300),
+    "kabc, samples kept": (lambda: kabc.KABC(5, 3, 0.05, KERNEL, keep_samples=True), 300),
+    "boc": (lambda: BOC(5, 3, 0.05), 8),
+}
+
+
+@pytest.mark.parametrize("name", GOING_ON)
+def test_a_strategy_that_is_passed_in_again_goes_on_as_if_never_stopped(name: str) -> None:
+    make, budget = GOING_ON[name]
+    halved, whole = make(), make()
+    first = kabc.cluster(three_groups(), strategy=halved, seed=3, max_samples=budget)
+    assert first.status == "budget" and halved.n_samples > 0
+    rest = kabc.cluster(three_groups(), strategy=halved, seed=3, max_samples=2_000)
+    uninterrupted = kabc.cluster(three_groups(), strategy=whole, seed=3, max_samples=2_000 + first.n_samples)
+    assert rest.rounds == uninterrupted.rounds and rest.status == uninterrupted.status
+    assert rest.labels == uninterrupted.labels
+    for field in dataclasses.fields(rest.evidence):
+        one, other = (getattr(result.evidence, field.name) for result in (rest, uninterrupted))
+        assert np.array_equal(one, other, equal_nan=True)
+    assert first.n_samples + rest.n_samples == uninterrupted.n_samples  # each counts what it drew itself
+    assert not {row for rows in first.samples.values() for row in rows[:, 0].tolist()} & {
+        row for rows in rest.samples.values() for row in rows[:, 0].tolist()
+    }
+
+
+def test_the_rows_of_a_pool_are_not_told_twice_to_one_strategy() -> None:
+    rng = np.random.default_rng(0)
+    arms: list[Any] = [normal(0), rng.normal(size=500), normal(9)]
+    strategy = kabc.AnytimeKABC(3, 2, 0.05)
+    before = kabc.cluster(arms, strategy=strategy, seed=0, max_samples=6).n_samples
+    told = strategy.rounds[:]
+    with pytest.raises(SettingsError, match=f"told {before} samples.*drawn twice.*new strategy.*functions"):
+        kabc.cluster(arms, strategy=strategy, seed=1)
+    assert strategy.rounds[:] == told
 
 
 def test_the_certificate_names_claim_assumptions_rule_and_figures() -> None:

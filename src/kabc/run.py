@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.arms.base import Arm
 from kabc.arms.failures import SpendError
 from kabc.draws import Arms, Sources, Workers
 from kabc.errors import KabcError, SettingsError
@@ -218,14 +219,25 @@ class _Run:
         """Ask, draw, tell until something ends it."""
         if strategy.n_arms != len(self.sources):
             raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {len(self.sources)}")
+        self._refuse_rows_again(strategy)
         with _one_thread_for_small_matrices(strategy):
             return self._driven(strategy)
 
+    def _refuse_rows_again(self, strategy: Strategy) -> None:
+        pools = [name for name, arm in zip(self.sources.names, self.sources.arms, strict=True) if _ends(arm)]
+        if strategy.n_samples and pools and not strategy.stopped:
+            raise SettingsError(
+                f"the strategy was told {strategy.n_samples:,} samples already, and arm {pools[0]!r} is a pool: "
+                "rows that it has seen would be drawn twice; pass a new strategy object, or arms that are functions"
+            )
+
     def _driven(self, strategy: Strategy) -> Result:
         before = strategy.n_samples
+        # a strategy that goes on gets the draws of later rounds: those of the first ones it has seen
+        first = _PILOT_ROUND + len(strategy.rounds)
         telling = False
         status: Status | None = None
-        number = _PILOT_ROUND
+        number = first
         try:
             while not strategy.stopped:
                 request = strategy.ask()
@@ -239,7 +251,7 @@ class _Run:
                     telling = True
                     _tell(strategy, samples, self.sources.names)
                     telling = False
-                self._told(strategy, number)
+                self._told(strategy, number, number - first)
         except KeyboardInterrupt:
             if telling:  # the strategy is neither before nor after the round: nothing it says would be certain
                 raise
@@ -257,9 +269,9 @@ class _Run:
             return "budget"
         return None if self.sources.can_give(request) else "exhausted"
 
-    def _told(self, strategy: Strategy, number: int) -> None:
+    def _told(self, strategy: Strategy, number: int, of_this_run: int) -> None:
         self.show(f"round {number}: {strategy.rounds[-1].n_groups} group(s) after {self._so_far()}")
-        if self.tracer.wants(number):
+        if self.tracer.wants(of_this_run):
             self.tracer.add(strategy.n_samples, strategy.evidence())
         if self.on_round is not None:
             self.on_round(strategy.rounds[-1])
@@ -293,6 +305,10 @@ class _Run:
             samples=samples,
             trace=self.tracer.trace(),
         )
+
+
+def _ends(arm: Arm) -> bool:
+    return arm.remaining is not None
 
 
 def _one_thread_for_small_matrices(strategy: Strategy) -> AbstractContextManager[object]:
