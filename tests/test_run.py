@@ -207,6 +207,36 @@ def test_a_strategy_object_is_driven_as_it_is() -> None:
     assert result.n_samples == strategy.n_samples
 
 
+BESIDE: list[tuple[dict[str, Any], str]] = [
+    ({"n_clusters": 2}, "n_clusters=2.*n_clusters=3"),
+    ({"delta": 0.001}, "delta=0.001.*delta=0.2"),
+    ({"kernel": kabc.Gaussian(bandwidth=2.0)}, r"kernel=Gaussian\(bandwidth=2.0.*kernel=Gaussian\(bandwidth=1.0"),
+    ({"kernel": kabc.Gaussian.from_pilot}, "kernel="),
+    ({"strategy_options": {"x": 1}}, r"strategy_options=\{'x': 1\}"),
+    ({"min_separation": 0.5}, "min_separation=0.5"),
+    ({"pilot": 20}, "pilot=20"),
+]
+
+
+@pytest.mark.parametrize(("beside", "words"), BESIDE)
+def test_settings_that_a_strategy_object_would_not_follow_are_refused(beside: dict[str, Any], words: str) -> None:
+    log: list[int] = []
+    arms = [counting(normal(0), log)] * 5
+    with pytest.raises(SettingsError, match=f"{words}.*(leave|make)"):
+        kabc.cluster(arms, strategy=kabc.KABC(5, 3, 0.2, KERNEL), seed=0, max_samples=500, **beside)
+    assert not log
+
+
+def test_settings_that_a_strategy_object_has_may_be_repeated() -> None:
+    strategy = kabc.KABC(5, 3, 0.2, KERNEL)
+    same: dict[str, Any] = {"n_clusters": 3, "delta": 0.2, "kernel": kabc.Gaussian(bandwidth=1.0)}
+    assert kabc.cluster(three_groups(), strategy=strategy, strategy_options={}, seed=0, **same).delta == 0.2
+    with pytest.raises(SettingsError, match=r"kernel=Gaussian.*no kernel"):
+        kabc.cluster(three_groups(), strategy=kabc.AnytimeKABC(5, 3, 0.2), kernel=KERNEL)
+    with pytest.raises(SettingsError, match=r"n_clusters=3.*n_clusters=None"):
+        kabc.cluster(three_groups(), 3, strategy=kabc.AnytimeKABC(5, None, 0.2), max_samples=50)
+
+
 GOING_ON: dict[str, tuple[Callable[[], Any], int]] = {  # a strategy, and after how many samples it is stopped
     "anytime": (lambda: kabc.AnytimeKABC(5, 3, 0.05), 30),
     "anytime, K unknown": (lambda: kabc.AnytimeKABC(5, None, 0.05), 100),

@@ -28,20 +28,22 @@ from kabc.strategies.cluster import Cluster
 
 KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
 
+_DELTA = 0.05
+_PILOT = 20  # samples of each arm
 _PILOT_ROUND = 0
 
 
 def cluster(
     arms: Arms | Table,
     n_clusters: int | None = None,
-    delta: float = 0.05,
+    delta: float | None = None,
     *,
     kernel: KernelChoice = None,
     strategy: str | Strategy | None = None,
     strategy_options: Mapping[str, Any] | None = None,
     max_samples: int | None = None,
     min_separation: float | None = None,
-    pilot: int = 20,
+    pilot: int | None = None,
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
     arm: str | None = None,
@@ -63,16 +65,17 @@ def cluster(
         ``draw(n, rng)`` returning n samples, (n,) or (n, d), or an array of samples, used up in random order. Or a
         table: a data frame or the path of a file, with `arm` and `values`.
     n_clusters : K. None when it is not known: then `min_separation` or `max_samples` is needed.
-    delta : largest probability of a wrong certified answer, in (0, 1].
+    delta : largest probability of a wrong certified answer, in (0, 1]. None: 0.05.
     kernel : for strategies that test with one: a kernel, or a function from a pilot (n, d) to a kernel. None: Gaussian
-        with the median heuristic on a pilot of `pilot` samples of each arm, which is counted and never tested; Hamming
-        for a table of texts and categories.
+        with the median heuristic on a pilot, which is counted and never tested; Hamming for a table of texts and
+        categories.
     strategy : "anytime" (by betting: by far the fewest samples, no kernel to choose), "kabc" (as published),
-        "kabc-tight" (every improvement that keeps its proof), or a strategy object. Default: "anytime", or "kabc" where
-        a kernel or `min_separation` is given.
+        "kabc-tight" (every improvement that keeps its proof), or a strategy object, which has settings of its own:
+        others beside it are refused. Default: "anytime", or "kabc" where a kernel or `min_separation` is given.
     strategy_options : further settings of the strategy, e.g. ``{"keep_samples": True}``.
     max_samples : stop before more than this many samples are drawn in all.
     min_separation : the paper's s_0, a lower bound of s_*; K is then an output.
+    pilot : samples of each arm that a kernel is chosen on. None: 20.
     seed : makes everything reproducible; a fresh one is drawn, and recorded in the result, if None.
     arm, values, types, missing : of a table: the column that names the arms, the columns of a sample (default: all
         others), their types ("number", "category", "text") and what a missing value means ("raise", "drop", "encode").
@@ -89,6 +92,12 @@ def cluster(
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if strategy is None:
         strategy = "anytime" if kernel is None and min_separation is None else "kabc"
+    if not isinstance(strategy, str):
+        _refuse_other_settings(
+            strategy,
+            own={"n_clusters": n_clusters, "delta": delta, "kernel": kernel},
+            foreign={"strategy_options": strategy_options or None, "min_separation": min_separation, "pilot": pilot},
+        )
     by_kernel = needs_kernel(strategy) if isinstance(strategy, str) else strategy.kernel is not None
     opened = Reading(arm, values, types, missing).opened(arms, by_kernel, seed)
     if kernel is None and by_kernel:
@@ -99,12 +108,31 @@ def cluster(
         sources.workers = Workers.of(executor, workers, len(sources))
         if not isinstance(strategy, str):
             return run.drive(strategy)
+        delta = _DELTA if delta is None else delta
         settings = _Settings(strategy, n_clusters, delta, min_separation, run.budget, dict(strategy_options or {}))
         settings.check(kernel, len(sources))
-        return run.settle_kernel_and_drive(settings, kernel, pilot)
+        return run.settle_kernel_and_drive(settings, kernel, _PILOT if pilot is None else pilot)
     finally:
         sources.close()
         run.show.done()
+
+
+def _refuse_other_settings(strategy: Strategy, own: Mapping[str, Any], foreign: Mapping[str, Any]) -> None:
+    """A strategy object is run as it was made; settings that say otherwise would be ignored, so they are refused."""
+    for name, value in own.items():
+        its = getattr(strategy, name)
+        if value is not None and not (value is its or value == its):
+            has = "which has no kernel" if name == "kernel" and its is None else f"which has {name}={its!r}"
+            raise SettingsError(
+                f"{name}={value!r} is given beside a strategy object, {has}; leave {name}= out, or make the strategy "
+                "with it"
+            )
+    for name, value in foreign.items():
+        if value is not None:
+            raise SettingsError(
+                f"{name}={value!r} is given beside a strategy object, which is run as it was made; leave {name}= out, "
+                "or pass the strategy by its name"
+            )
 
 
 def _seed(seed: int | None) -> int:
