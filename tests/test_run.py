@@ -21,7 +21,8 @@ from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
 from kabc.record import Kept, Tracer, drift_notes, kolmogorov_smirnov
 from kabc.result import Round
-from kabc.strategies import BOC
+from kabc.scores.maps import Scaled
+from kabc.strategies import BOC, STRATEGIES, needs_kernel
 
 Draw = Callable[[int, np.random.Generator], NDArray[np.float64]]
 KERNEL = kabc.Gaussian(bandwidth=1.0)
@@ -235,6 +236,24 @@ def test_settings_that_a_strategy_object_has_may_be_repeated() -> None:
         kabc.cluster(three_groups(), strategy=kabc.AnytimeKABC(5, 3, 0.2), kernel=KERNEL)
     with pytest.raises(SettingsError, match=r"n_clusters=3.*n_clusters=None"):
         kabc.cluster(three_groups(), 3, strategy=kabc.AnytimeKABC(5, None, 0.2), max_samples=50)
+
+
+def test_without_k_options_reach_a_strategy_that_needs_no_kernel() -> None:
+    options = {"seed": 3, "maps": (Scaled(),)}
+    arms = three_groups()
+    result = kabc.cluster(arms, strategy="anytime", strategy_options=options, max_samples=200, seed=0)
+    direct = kabc.cluster(arms, strategy=kabc.AnytimeKABC(5, None, 0.05, **options), max_samples=200, seed=0)  # type: ignore[arg-type]
+    assert "Anytime" in result.guarantee.strategy
+    assert np.array_equal(result.evidence.log_evidence, direct.evidence.log_evidence, equal_nan=True)
+    assert result.n_groups_at_least == 3
+
+
+@pytest.mark.parametrize("name", sorted(name for name in STRATEGIES if name != "anytime" and not needs_kernel(name)))
+def test_without_k_a_strategy_that_needs_it_is_refused_before_a_sample_is_drawn(name: str) -> None:
+    log: list[int] = []
+    with pytest.raises(SettingsError, match="got None"):
+        kabc.cluster([counting(normal(0), log)] * 3, strategy=name, max_samples=100, seed=0)
+    assert not log
 
 
 GOING_ON: dict[str, tuple[Callable[[], Any], int]] = {  # a strategy, and after how many samples it is stopped

@@ -178,7 +178,7 @@ class _Settings:
         return self._make(len(sources), kernel, min(affordable, default=2))
 
     def _make(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
-        if self.n_clusters is not None or (kernel is None and self.min_separation is None):
+        if self.n_clusters is not None or not needs_kernel(self.strategy):
             return make_strategy(self.strategy, n_arms, self.n_clusters, self.delta, kernel, self.options)
         assert kernel is not None
         if self.options:
