@@ -23,7 +23,7 @@ from kabc.record import Tracer, drift_notes
 from kabc.result import Result, Round, Status
 from kabc.samples import as_points, expect_columns
 from kabc.strategies import make_strategy, needs_kernel
-from kabc.strategies.base import Strategy, positive_number, whole_number
+from kabc.strategies.base import Strategy, expect_several_groups, positive_number, whole_number
 from kabc.strategies.cluster import Cluster
 
 KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
@@ -64,7 +64,7 @@ def cluster(
     arms : mapping name -> arm, or a sequence of arms (then `names` may name them). An arm is a callable
         ``draw(n, rng)`` returning n samples, (n,) or (n, d), or an array of samples, used up in random order. Or a
         table: a data frame or the path of a file, with `arm` and `values`.
-    n_clusters : K. None when it is not known: then `min_separation` or `max_samples` is needed.
+    n_clusters : K, at least 2. None when it is not known: then `min_separation` or `max_samples` is needed.
     delta : largest probability of a wrong certified answer, in (0, 1]. None: 0.05.
     kernel : for strategies that test with one: a kernel, or a function from a pilot (n, d) to a kernel. None: Gaussian
         with the median heuristic on a pilot, which is counted and never tested; Hamming for a table of texts and
@@ -92,6 +92,7 @@ def cluster(
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if strategy is None:
         strategy = "anytime" if kernel is None and min_separation is None else "kabc"
+    expect_several_groups(n_clusters if isinstance(strategy, str) else strategy.n_clusters)
     if not isinstance(strategy, str):
         _refuse_other_settings(
             strategy,

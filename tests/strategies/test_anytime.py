@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import kabc
-from kabc import AnytimeKABC, Partition, ProtocolError, SettingsError
+from kabc import AnytimeKABC, Partition, SettingsError
 from kabc.scores.maps import Custom, FeatureMap, Levels, Products, Ranks, Scaled
 
 Draw = Callable[[np.random.Generator, int, int], NDArray[Any]]  # rng, arm, how many
@@ -81,14 +81,11 @@ def test_groups_are_found_and_certified_from_few_samples(n_arms: int, centres: l
     sound(strategy)
 
 
-def test_one_group_needs_no_samples() -> None:
-    strategy = AnytimeKABC(4, 1, 0.05)
-    assert strategy.status == "decided"
-    assert strategy.ask() == {}
-    assert strategy.recommend() == Partition((0, 0, 0, 0))
-    assert strategy.recommend().certified
-    with pytest.raises(ProtocolError, match="stopped"):
-        strategy.tell({0: [1.0]})
+def test_one_group_is_refused_because_nothing_would_be_tested() -> None:
+    with pytest.raises(SettingsError, match=r"n_clusters=1 leaves nothing to test.*max_samples"):
+        AnytimeKABC(4, 1, 0.05)
+    with pytest.raises(SettingsError, match="n_clusters must be a whole number from 2 to 4, got 0"):
+        AnytimeKABC(4, 0, 0.05)
 
 
 def test_as_many_groups_as_arms_are_decided_when_all_pairs_are_told_apart() -> None:

@@ -31,7 +31,7 @@ from kabc.result import Evidence, Guarantee
 from kabc.samples import Array
 from kabc.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.scores.maps import FeatureMap, default_maps
-from kabc.strategies.base import Request, Stepwise, checked_samples, whole_number
+from kabc.strategies.base import Request, Stepwise, checked_samples, expect_several_groups, whole_number
 from kabc.strategies.claims import Claim, renamed
 from kabc.strategies.doubts import log_doubt
 
@@ -54,8 +54,8 @@ class AnytimeKABC(Stepwise):
 
     Parameters
     ----------
-    n_arms, n_clusters, delta : N, K, error probability. With K = None it never stops by itself; pairs told apart and
-        the lower bound on the number of groups are certified all the same.
+    n_arms, n_clusters, delta : N, K (at least 2), error probability. With K = None it never stops by itself; pairs
+        told apart and the lower bound on the number of groups are certified all the same.
     maps : feature maps that scores are learned on; default: see `kabc.scores.maps.default_maps`.
     seed : chooses the arms to start with when there are many.
 
@@ -74,7 +74,8 @@ class AnytimeKABC(Stepwise):
         seed: int = 0,
     ) -> None:
         super().__init__(n_arms, delta)
-        self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 1, self.n_arms)
+        expect_several_groups(n_clusters)
+        self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         self._maps = None if maps is None else tuple(maps)
         self._order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         # --- state
@@ -101,8 +102,6 @@ class AnytimeKABC(Stepwise):
         self._n_claims = 0
         self._doubted = False  # a claim is proven, but one of its groups looks like two
         self._widen_core()
-        if self.n_clusters == 1:
-            self._status = "decided"
 
     # ------------------------------------------------------------ what to draw
 
@@ -404,8 +403,7 @@ class AnytimeKABC(Stepwise):
 
     def recommend(self) -> Partition:
         if self._status == "decided":
-            labels = self._labels.tolist() if self.n_clusters != 1 else [0] * self.n_arms
-            return Partition.of(labels, certified=True)
+            return Partition.of(self._labels.tolist(), certified=True)
         if self.n_clusters is None or not self._scorers:
             return components(~self.evidence().told_apart)
         guess = np.where(self._labels >= 0, self._labels, self._scorers[self._best_expert()].labels)
