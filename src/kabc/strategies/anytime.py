@@ -86,6 +86,7 @@ class AnytimeKABC(Stepwise):
         self._scorers: list[Scorer] = []
         self._reps: tuple[int, ...] = ()
         self._stage = 0
+        self._pair_shares: list[tuple[int, float]] = []  # arms of the core at each stage, error share of their pairs
         self._core = np.zeros(0, dtype=np.intp)
         self._wealth: Array = np.zeros((self.n_arms, 0))  # (N, C)
         self._best: Array = np.zeros((self.n_arms, 0))  # running maximum
@@ -143,6 +144,7 @@ class AnytimeKABC(Stepwise):
         pairs = math.comb(len(self._core), 2)
         share = self._core_delta(whole) if whole and before == 0 else self._core_delta(False) / 2**self._stage
         share *= 1 - CLAIMS if self.n_clusters is not None else 1
+        self._pair_shares.append((len(self._core), share))
         wide = ((0, 0), (0, extra))
         self._wealth, self._best = np.pad(self._wealth, wide), np.pad(self._best, wide)
         self._limits = np.pad(self._limits, wide, constant_values=math.log(pairs / share))
@@ -153,6 +155,14 @@ class AnytimeKABC(Stepwise):
     def _core_delta(self, whole: bool) -> float:
         """Error probability of what is said of the core: half of it if there are arms outside."""
         return self.delta if whole else self.delta / 2
+
+    def _claims_share(self) -> float:
+        """Error probability of all claims together."""
+        return CLAIMS * self._core_delta(len(self._core) == self.n_arms)
+
+    def _outside_share(self) -> float:
+        """Error probability of what is said of the arms outside the core."""
+        return self.delta / 2
 
     # ------------------------------------------------------------ what was drawn
 
@@ -311,8 +321,7 @@ class AnytimeKABC(Stepwise):
         foreign = guess[self._core, None] != np.arange(self._n_groups())
         if (self._won[self._core][foreign] > 0).all():
             self._n_claims += 1
-            delta = CLAIMS * self._core_delta(len(self._core) == self.n_arms)
-            self._claim = Claim(guess, self._n_claims, delta, self.n_samples)
+            self._claim = Claim(guess, self._n_claims, self._claims_share(), self.n_samples)
 
     def _doubts(self, groups: NDArray[np.intp]) -> bool:  # (C,)
         """Whether a group looks like two: then go on until it does not any more, or K is contradicted."""
@@ -373,7 +382,7 @@ class AnytimeKABC(Stepwise):
         if len(outside):
             # of the K representatives at most one is in an arm's group: one event for each arm
             self._limits[outside] = np.inf
-            self._limits[outside[:, None], found.representatives] = math.log(len(outside) / (self.delta / 2))
+            self._limits[outside[:, None], found.representatives] = math.log(len(outside) / self._outside_share())
 
     def _assign(self, told: NDArray[np.bool_]) -> None:  # (N, C)
         assert self.n_clusters is not None
@@ -421,11 +430,17 @@ class AnytimeKABC(Stepwise):
         return Evidence.of_bets(told_in_round, self._counts.copy(), log_evidence, log_threshold)
 
     def guarantee(self) -> Guarantee:
+        known = self.n_clusters is not None
+        follows = (
+            "a decided partition is the right one if there are exactly K groups."
+            if known
+            else "there are at least as many groups as it says."
+        )
         return Guarantee(
             strategy=f"Anytime KABC(delta = {self.delta:g}, K = {self.n_clusters})",
             claim=(
                 f"with probability at least {1 - self.delta:g}, whenever it is looked at, no two arms of one group "
-                "have been told apart, so that a decided partition is the right one if there are exactly K groups."
+                f"have been told apart, so that {follows}"
             ),
             assumptions=(
                 "samples of an arm are independent and identically distributed",
@@ -436,11 +451,44 @@ class AnytimeKABC(Stepwise):
                 "new samples x of one arm and y of the other multiply it by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
                 "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
                 "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
-                "a pair is told apart when its evidence reaches N(N - 1)/2 / (delta/4), by Ville's inequality",
-                "the k-th guess of the whole partition is claimed; only samples drawn later count for a claim",
-                "it takes evidence k(k + 1) / (3 delta/4) for each arm against each group that is not its own",
-                "and the square root of that for each pair across groups of two arms or more",
-                "a claim with all of this is proven: no other partition into at most K groups is left",
-                "many arms: first a random core, with half of delta; then the others against one arm of each group",
+                *self._rule_of_pairs(),
+                *(self._rule_of_claims() if known else ()),
+                *self._rule_outside(),
             ),
         )
+
+    def _rule_of_pairs(self) -> list[str]:
+        """Thresholds as they were set, one for each stage of the core."""
+        lines = []
+        for stage, (arms, share) in enumerate(self._pair_shares):
+            whose = "" if arms == self.n_arms and not stage else f" of the first {arms:,} arms"
+            lines.append(
+                f"{'a later pair' if stage else 'a pair'}{whose} is told apart when its evidence reaches "
+                f"{_ratio(math.comb(arms, 2), share)}: pairs over their share of delta, by Ville's inequality"
+            )
+        return lines
+
+    def _rule_of_claims(self) -> list[str]:
+        needed = f"k(k + 1) / {self._claims_share():.6g}"
+        if self._claim is not None:
+            needed += f" = {math.exp(self._claim.limit):,.6g} (k = {self._n_claims})"
+        return [
+            "the k-th guess of the whole partition is claimed; only samples drawn later count for a claim",
+            f"it takes evidence {needed} for each arm against each group that is not its own",
+            "and the square root of that for each pair across groups of two arms or more",
+            "a claim with all of this is proven: no other partition into at most K groups is left",
+        ]
+
+    def _rule_outside(self) -> list[str]:
+        outside = self.n_arms - len(self._core)
+        if not outside:
+            return []
+        needed = _ratio(outside, self._outside_share())
+        return [
+            f"the first {len(self._core):,} arms are chosen at random and grouped first",
+            f"each of the others is then told apart from one arm of each group when its evidence reaches {needed}",
+        ]
+
+
+def _ratio(count: int, share: float) -> str:
+    return f"{count:,} / {share:.6g} = {count / share:,.6g}"
