@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kabc.arms.failures import expect, is_whole
+from kabc.arms.checks import expect, is_whole
 
 
 class AsyncArm:
