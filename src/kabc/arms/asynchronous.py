@@ -1,4 +1,4 @@
-"""Arms that are coroutine functions: many samples at the same time, and the same answer in whatever order they end."""
+"""Arms that are coroutine functions: many samples at the same time, with results in a fixed order."""
 
 from __future__ import annotations
 

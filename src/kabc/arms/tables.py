@@ -99,7 +99,7 @@ def table_arms(
         return arms_of(rows, arm, values, types, missing, text, seed)
     if arm is not None:
         raise SettingsError(
-            f"wide=True means one column for each arm, and arm={arm!r} one column for all; leave one of them out"
+            f"wide=True means one column for each arm, and arm={arm!r} one column with all names; leave one out"
         )
     columns = value_columns(rows, values) if values is not None else list(rows.types)
     return arms_of(_melted(rows, columns), "arm", "value", types, missing, text, seed, columns)

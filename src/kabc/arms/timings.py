@@ -154,7 +154,7 @@ _READERS = {"hyperfine": _hyperfine, "pytest-benchmark": _pytest_benchmark, "Goo
 def _enough(timings: Timings, name: str, runner: str) -> None:
     if len(timings) < 2:
         raise ArmError(
-            f"{name!r} has timings of {counted(len(timings), 'arm')}; at least 2 are needed; time another one"
+            f"{name!r} has timings of {counted(len(timings), 'arm')}; at least 2 are needed; add benchmarks to it"
         )
     for arm, times in timings.items():
         if len(times) < _FEWEST:
