@@ -77,7 +77,7 @@ class WitnessKABC(ByTest[Bets]):
     def _look(self, memory: Bets, rows: Sequence[NDArray[Any]]) -> tuple[Bets, Evidence]:
         samples = joined(memory.samples, rows)
         prior, level = prior_sums(self.kernel, samples, np.ones((self.n_arms, len(samples[0]))), self._held)
-        payoffs, sums = _payoffs(memory.sums, prior, level, farthest(self.kernel))
+        payoffs, sums = payoffs_of_round(memory.sums, prior, level, farthest(self.kernel))
         grown = _bet(replace(memory, samples=samples, sums=sums), payoffs)
         limits = np.full_like(sums, log_threshold(self.n_arms, self.delta))
         told = (grown.best >= limits) & ~np.eye(self.n_arms, dtype=np.bool_)
@@ -94,7 +94,9 @@ class WitnessKABC(ByTest[Bets]):
         )
 
 
-def _payoffs(sums: Array, prior: Array, level: Array, scale: float) -> tuple[Array, Array]:  # -> (N, N, m), (N, N)
+def payoffs_of_round(
+    sums: Array, prior: Array, level: Array, scale: float
+) -> tuple[Array, Array]:  # -> (N, N, m), (N, N)
     """F_t of all pairs for the samples of a round, and the sums of k after it."""
     added = prior + prior.swapaxes(0, 1) + level
     after = sums[:, :, None] + np.cumsum(added, axis=2)
