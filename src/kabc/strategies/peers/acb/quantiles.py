@@ -36,5 +36,5 @@ def product_quantile(tail: float, d: int) -> float:
     def excess(x: float) -> float:
         return math.log(float(mass @ norm.sf(x / z))) - math.log(tail)
 
-    # |Z| <= high but for a probability of 1e-9 tail; then a is below the quantile of high times a standard normal
+    # |Z| > high has a probability of 1e-9 tail; otherwise a is below the quantile of high times a standard normal
     return float(brentq(excess, 0.0, high * float(norm.isf(tail / 2)), xtol=1e-12, rtol=1e-12))

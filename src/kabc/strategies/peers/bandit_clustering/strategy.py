@@ -54,8 +54,8 @@ class BanditClustering(Stepwise):
         in [0, 1], which is the paper's version for Bernoulli feedback.
     seed : of the cells that are drawn at random.
 
-    Time and memory of a round are those of its samples, at most 32 MB. Attempts double, so that the last one has about
-    half of all samples.
+    Time and memory of a round are those of its samples, at most 32 MB. Each attempt takes twice
+    the samples of the one before, so the last one has about half of them.
     """
 
     kernel = None

@@ -14,7 +14,7 @@ from kabc.strategies.peers.tas_fw.frank_wolfe import NEAREST, Game
 from kabc.strategies.peers.tas_fw.likelihoods import Predictions, log_likelihood, log_mixture, log_pairs
 from kabc.strategies.peers.tas_fw.search import SEARCHES
 
-_ENOUGH = 50.0  # log evidence beyond the threshold, where it is capped
+_ENOUGH = 50.0  # log evidence is capped at this much above the threshold
 _AGAIN = 1.05  # a large class is searched for a new estimate when samples have grown by this
 
 

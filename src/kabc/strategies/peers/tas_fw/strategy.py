@@ -53,7 +53,7 @@ from kabc.strategies.peers.words import exactly, wrong_at_most
 
 Sampling = Literal["frank-wolfe", "uniform"]
 _MOST_GROUPS = 40_000  # partitions times K, up to which a class is judged whole: 1 to 10 milliseconds a round
-_MOST_ODD = 100  # arms, of which one is odd, up to which it is judged whole: memory is N^3
+_MOST_ODD = 100  # arms of the task 'odd-arm' up to which the class is judged whole: memory is N^3
 
 
 class TaSFW(Stepwise):
