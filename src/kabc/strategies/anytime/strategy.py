@@ -28,7 +28,7 @@ from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition, components
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import whole_number
+from kabc.core.settings import expect_several_groups, whole_number
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import doubts, pace, words
 from kabc.strategies.anytime.assignment import Assignment
@@ -50,8 +50,8 @@ class AnytimeKABC(Stepwise):
 
     Parameters
     ----------
-    n_arms, n_clusters, delta : N, K, error probability. With K = None it never stops by itself; pairs told apart and
-        the lower bound on the number of groups are certified all the same.
+    n_arms, n_clusters, delta : N, K (at least 2), error probability. With K = None it never stops by itself; pairs
+        told apart and the lower bound on the number of groups are certified all the same.
     maps : feature maps that scores are learned on; default: see `kabc.core.scores.maps.default_maps`.
     seed : chooses the arms to start with when there are many.
 
@@ -70,7 +70,8 @@ class AnytimeKABC(Stepwise):
         seed: int = 0,
     ) -> None:
         super().__init__(n_arms, delta)
-        self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 1, self.n_arms)
+        expect_several_groups(n_clusters)
+        self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         self._shares = ErrorShares(self.delta, self.n_arms, self.n_clusters)
         self._learning = Learning(self.n_arms, maps)
@@ -79,8 +80,6 @@ class AnytimeKABC(Stepwise):
         self._review = Review(self._shares)
         self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
         self._at_least = 1
-        if self.n_clusters == 1:
-            self._status = "decided"
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -201,8 +200,6 @@ class AnytimeKABC(Stepwise):
     # ------------------------------------------------------------ what people see
 
     def recommend(self) -> Partition:
-        if self.n_clusters == 1:
-            return Partition((0,) * self.n_arms, certified=True)
         labels = np.full(self.n_arms, -1) if self._assignment is None else self._assignment.labels
         if self._status == "decided":
             return Partition.of(labels.tolist(), certified=True)
