@@ -20,7 +20,7 @@ def test_a_grouping_is_claimed_only_once_it_is_decided() -> None:
     )
     assert main_claim("contradicted", 4, 0.05) == "There are more than 4 groups: wrong with probability at most 5 %."
     for status in (None, "budget", "exhausted", "interrupted", "stopped"):
-        assert main_claim(status, 4, 0.05) == pairs_claim(0.05)  # type: ignore[arg-type]
+        assert main_claim(status, 4, 0.05) == pairs_claim(0.05)
 
 
 def test_one_group_is_singular() -> None:

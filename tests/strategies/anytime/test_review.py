@@ -107,7 +107,8 @@ def test_an_arm_that_moves_to_another_group_starts_from_nothing() -> None:
 def test_after_the_core_was_widened_claims_go_on_counting() -> None:
     review = claimed()
     review.restart()
-    assert review.guess is review.claim is None
+    assert review.guess is None
+    assert review.claim is None
     review.revise(TRUE, ARMS, 21)
     assert review.claim is not None
     assert review.claim.limit == SHARES.claim_limit(2, 4)
