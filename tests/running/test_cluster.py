@@ -310,7 +310,7 @@ def test_the_certificate_names_claim_assumptions_rule_and_figures() -> None:
     result = kabc.cluster(three_groups(), n_clusters=3, delta=0.05, seed=11, strategy="kabc")
     text = result.certificate()
     for words in (
-        "probability at least 0.95",
+        "If there are exactly 3 groups, this grouping is wrong with probability at most 5 %.",
         "independent and identically distributed",
         "32/3",
         "exactly K connected components",
