@@ -62,6 +62,7 @@ def drawn(name: str, means: tuple[float, float], arm: int, n: int, rng: np.rando
 
 class TestEveryStrategy(StrategyConformance):
     name, delta = "", 0.5
+    runs, law_samples = 15, 200  # of each of all strategies; test_pac.py has longer ones of the product
 
     @pytest.fixture(autouse=True, params=[*strategies(), *MAKERS])
     def _named(self, request: pytest.FixtureRequest) -> None:

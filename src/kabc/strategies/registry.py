@@ -66,15 +66,14 @@ class Registry:
         self._renamed |= renamed or {}
 
     def register(self, entry: StrategyEntry, *, replace: bool = False) -> None:
-        """Add a strategy for the rest of this process."""
+        """Add a strategy for the rest of this process; it hides an installed one of the same name."""
         if not isinstance(entry, StrategyEntry):
             raise SettingsError(
                 f"register_strategy takes a kabc.StrategyEntry, got {entry!r}; "
                 "e.g. StrategyEntry(name='energy', make=Energy)"
             )
         self._expect_free(entry, "choose another name")
-        before = self._registered.get(entry.name) or (self._installed or {}).get(entry.name)
-        if before is not None and before != entry and not replace:
+        if self._registered.get(entry.name, entry) != entry and not replace:
             raise SettingsError(
                 f"a strategy {entry.name!r} is registered already; choose another name, or pass replace=True"
             )
