@@ -23,6 +23,7 @@ TABLES = {
     "gaps.csv": "machine,value\na,1\nb,2\na,\nb,3\n",
     "good.csv": "machine,value\n" + "a,1\nb,2\n" * 20,
     "broken.toml": "clusters = = 2\n",
+    "one.toml": "clusters = 1\n",
     "unknown.toml": 'clusters = 2\n[table]\npath = "good.csv"\narms = "machine"\n',
     "hang.toml": '[commands]\nwarmup = 0\ntimeout = 0.2\n[commands.run]\na = "sleep 30"\nb = "sleep 30"\n',
     "rubbish.json": '{"what": "is this"}',
@@ -41,7 +42,7 @@ MISTAKES = [
     ("missing values", "gaps.csv --arm machine", ["value", "missing"]),
     ("unknown type", "good.csv --arm machine --types value=float", ["float", "number"]),
     ("unknown policy", "good.csv --arm machine --missing ignore", ["--missing", "ignore", "drop"]),
-    ("too many groups", "good.csv --arm machine --clusters 3", ["from 1 to 2", "3"]),
+    ("too many groups", "good.csv --arm machine --clusters 3", ["from 2 to 2", "3"]),
     ("no groups", "good.csv --arm machine --clusters 0", ["--clusters", "0"]),
     ("unknown strategy", "good.csv --arm machine --strategy magic", ["magic", "anytime"]),
     ("unknown strategy option", "good.csv --arm machine --option speed=9", ["speed"]),
@@ -52,7 +53,9 @@ MISTAKES = [
     ("no folder to save in", "good.csv --arm machine --save nowhere/r.json", ["nowhere/r.json", "no folder"]),
     ("arm twice", "--command a=true --command a=false", ["'a'", "twice"]),
     ("no command", "--command a", ["name=value", "'a'"]),
-    ("one command", "--command a=true --clusters 1", ["2 arms"]),
+    ("one command", "--command a=true --clusters 2", ["2 arms"]),
+    ("one group", "good.csv --arm machine --clusters 1", ["--clusters=1", "nothing to test", "leave --clusters out"]),
+    ("one group in a file", "good.csv --arm machine --config one.toml", ["--clusters=1", "nothing to test"]),
     ("no end", "--command a=true --command b=true", ["--clusters", "--max-samples"]),
     ("command that fails", "--command a=false --command b=false --clusters 2", ["exit", "1"]),
     ("command that hangs", "--config hang.toml --clusters 2", ["0.2"]),
@@ -169,4 +172,17 @@ def test_the_real_entry_point_gives_line_and_exit_code(folder: Path) -> None:
 def test_settings_are_spelled_as_options() -> None:
     told = "n_clusters=None needs max_samples; lower pilot=, or arm='machine', or wide=True; a farm=x is no setting"
     shell = "--clusters needs --max-samples; lower --pilot, or --arm 'machine', or --wide; a farm=x is no setting"
+    assert for_the_shell(told) == shell
+
+
+@pytest.mark.parametrize(
+    ("told", "shell"),
+    [
+        ("set types={'ts': 'number'} to compare seconds", "set --types ts=number to compare seconds"),
+        ("set types={'seed': 'number'}", "set --types seed=number"),
+        ("set types={'a b': 'text'}; or types=", "set --types 'a b=text'; or --types"),
+        ("""set types={"it's": 'category'}""", """set --types 'it'"'"'s=category'"""),
+    ],
+)
+def test_types_are_spelled_as_pairs(told: str, shell: str) -> None:
     assert for_the_shell(told) == shell

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import secrets
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
+from kabc.core.files import write_text
 from kabc.core.partitions import Partition
 from kabc.results.result import STATUS_WORDS, Result, Trace
 from kabc.strategies.answers import Guarantee, Round
@@ -33,27 +33,12 @@ _MOST_NAMED = 5  # arms of a group in a printed comparison
 
 
 def save_result(result: Result, path: str | os.PathLike[str]) -> None:
-    """Write the result to one JSON file, whole or not at all. Names are written as texts."""
+    """Write the result to one JSON file, whole or not at all. Names are written as texts.
+
+    What is there already is written to: a link's target, a device, a pipe; a file keeps its mode.
+    """
     text = json.dumps(_packed(result), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    target = Path(path)
-    try:
-        _write(text, target)
-    except OSError as error:
-        raise SettingsError(f"cannot write {str(target)!r}: {error.strerror}; choose another path") from error
-
-
-def _write(text: str, target: Path) -> None:
-    # beside the target: a rename is atomic only within one file system
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_text(path, text)
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
