@@ -12,7 +12,6 @@ from functools import partial
 
 from kabc.strategies.entry import BenchSetup, InstanceFacts, Options, StrategyEntry, UnfitError
 from kabc.strategies.peers.acb import ACB, ACBDagger, ACBStar
-from kabc.strategies.peers.atboc import ATBOC, LUCBBOC, BOCElim
 from kabc.strategies.peers.bandit_clustering import BanditClustering
 from kabc.strategies.peers.batch import BATCH
 from kabc.strategies.peers.boc import BOC
@@ -20,6 +19,7 @@ from kabc.strategies.peers.pair_tests.bernstein import BernsteinKABC
 from kabc.strategies.peers.pair_tests.manole_ramdas import ManoleRamdasKABC
 from kabc.strategies.peers.pair_tests.permutation import PermutationKABC
 from kabc.strategies.peers.pair_tests.witness import WitnessKABC
+from kabc.strategies.peers.single_linkage import ATBOC, LUCBBOC, BOCElim
 from kabc.strategies.peers.tas_fw import TaSFW
 from kabc.strategies.registry import EMBEDDINGS_DIFFER, IID, INDEPENDENT
 
@@ -95,7 +95,7 @@ _PAIR_TESTS = (
     _by_pair_test("kabc-witness", WitnessKABC, paper="Shekhar, Ramdas (2024), arXiv 2112.09162, safe payoff"),
     _by_pair_test(
         "kabc-manole-ramdas",
-        partial(ManoleRamdasKABC, tight=True),
+        ManoleRamdasKABC,
         paper="Manole, Ramdas (2023), arXiv 2103.09267, constants of its proof; tight=False: as printed",
     ),
     _by_pair_test(
