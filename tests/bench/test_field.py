@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,9 +30,8 @@ class Energy(kabc.AnytimeKABC):
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_registered() -> Iterator[None]:
-    yield
-    REGISTRY._registered.clear()
+def _nothing_stays_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(REGISTRY, "registered", {})
 
 
 @pytest.fixture

@@ -18,9 +18,8 @@ GROUPS = {"red": [0.1, 0.2] * 60, "blue": [0.8, 0.9] * 60}
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_registered() -> Iterator[None]:
-    yield
-    REGISTRY._registered.clear()
+def _nothing_stays_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(REGISTRY, "registered", {})
 
 
 def mine(name: str = "mine", **facts: object) -> StrategyEntry:

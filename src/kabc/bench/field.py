@@ -7,6 +7,7 @@ A strategy is named in one of three ways: by its name in the list of `kabc strat
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import inspect
 import re
@@ -28,7 +29,7 @@ from kabc.strategies.registry import entry_of, strategies
 
 _WITH_OPTIONS = re.compile(r"(?P<base>[^\[\]]+)\[(?P<options>[^\[\]]+)\]")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_THIS_PROCESS = uuid.uuid4().hex
+_THIS_PROCESS = uuid.uuid4().hex  # code that is in no file is never taken for that of another process
 
 
 # ---------------------------------------------------------------- names
@@ -143,18 +144,19 @@ def _sources(part: object) -> Iterator[bytes]:
     owner = owner if isinstance(owner, type) or inspect.isroutine(owner) else type(owner)
     for one in owner.__mro__ if isinstance(owner, type) else (owner,):
         home = str(getattr(one, "__module__", ""))
-        if home.partition(".")[0] in ("kabc", "builtins", "abc", "typing"):
+        name = str(getattr(one, "__qualname__", ""))
+        if home.partition(".")[0] in ("kabc", "abc", "typing") or getattr(builtins, name, None) is one:
             continue
-        yield str(getattr(one, "__qualname__", "")).encode()
-        yield _module_code(home)
+        yield name.encode()
+        yield _module_code(home) or f"{_THIS_PROCESS} {id(one)}".encode()
 
 
 def _module_code(home: str) -> bytes:
-    """The file of a module; in a package, all files of its folder."""
+    """The file of a module; in a package, all files of its folder. Nothing for what was typed in by hand."""
     module = sys.modules.get(home)
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
-        return _THIS_PROCESS.encode()  # typed in by hand: nothing to compare with another time
+        return b""
     path = Path(file)
     together = sorted(path.parent.glob("*.py")) if getattr(module, "__package__", "") else [path]
     return b"".join(one.read_bytes() for one in together)

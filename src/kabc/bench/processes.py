@@ -19,7 +19,7 @@ from kabc.bench.play import Job, Outcome, play
 from kabc.bench.suites import INSTANCES
 from kabc.core.errors import SettingsError
 from kabc.strategies.entry import StrategyEntry
-from kabc.strategies.registry import REGISTRY, entry_of, register_strategy
+from kabc.strategies.registry import REGISTRY, register_strategy
 
 Specs = Mapping[str, tuple[str, StrategyEntry]]  # name in tables -> how it was written, and its entry
 
@@ -107,7 +107,7 @@ def _play(job: Job, file: str | None, spec: str) -> Outcome:
 def _sendable(specs: Specs) -> bytes:
     """Strategies that were registered in this process, for the others; names and files they find by themselves."""
     names = {name.partition("[")[0] for name in specs}
-    entries = [entry_of(name) for name in sorted(names) if REGISTRY.is_registered(name)]
+    entries = [entry for name, entry in REGISTRY.registered.items() if name in names]
     try:
         return pickle.dumps(entries)
     except Exception as error:  # pickle raises many kinds

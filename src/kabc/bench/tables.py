@@ -210,7 +210,7 @@ def _by_instance(rows: Sequence[Row], contest: Contest) -> Iterable[tuple[str, l
         cap = one.cap if contest.cap is None else contest.cap
         title = (
             f"{mine[0].suite} / {name}: {one.hard} (N = {one.n_arms}, K = {one.n_groups}, delta = {contest.delta:g}, "
-            f"{contest.runs} runs, cap {cap:,})"
+            f"{contest.runs} {'run' if contest.runs == 1 else 'runs'}, cap {cap:,})"
         )
         yield title, [cells(row) for row in mine]
 

@@ -56,7 +56,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._built_in: dict[str, StrategyEntry] = {}
-        self._registered: dict[str, StrategyEntry] = {}
+        self.registered: dict[str, StrategyEntry] = {}  # in this process alone
         self._installed: dict[str, StrategyEntry] | None = None  # None: not looked for yet
         self._renamed: dict[str, str] = {}
 
@@ -73,11 +73,11 @@ class Registry:
                 "e.g. StrategyEntry(name='energy', make=Energy)"
             )
         self._expect_free(entry, "choose another name")
-        if self._registered.get(entry.name, entry) != entry and not replace:
+        if self.registered.get(entry.name, entry) != entry and not replace:
             raise SettingsError(
                 f"a strategy {entry.name!r} is registered already; choose another name, or pass replace=True"
             )
-        self._registered[entry.name] = entry
+        self.registered[entry.name] = entry
 
     def _expect_free(self, entry: StrategyEntry, cure: str) -> None:
         if entry.name in self._built_in or entry.name in self._renamed:
@@ -85,10 +85,10 @@ class Registry:
 
     def all(self) -> dict[str, StrategyEntry]:
         """All there are, by name."""
-        return self._built_in | self._from_packages() | self._registered
+        return self._built_in | self._from_packages() | self.registered
 
     def __getitem__(self, name: str) -> StrategyEntry:
-        for known in (self._built_in, self._registered):
+        for known in (self._built_in, self.registered):
             if name in known:
                 return known[name]
         if name in self._renamed:
@@ -99,10 +99,6 @@ class Registry:
                 f"there is no strategy {name!r}; {did_you_mean(name, everything)}there are {', '.join(everything)}"
             )
         return everything[name]
-
-    def is_registered(self, name: str) -> bool:
-        """Whether other processes do not find it by themselves."""
-        return name in self._registered
 
     def _from_packages(self) -> dict[str, StrategyEntry]:
         if self._installed is None:
