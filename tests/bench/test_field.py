@@ -47,7 +47,7 @@ def mine(tmp_path: Path) -> Path:
 def test_a_file_a_name_and_a_name_with_options_can_be_written(mine: Path) -> None:
     contest = Contest(("boc-easy",), (f"{mine}:Energy", "anytime", "boc-uniform[threshold=heuristic]"), runs=1)
     assert list(contest.specs) == ["Energy", "anytime", "boc-uniform[threshold=heuristic]"]
-    assert contest.specs["Energy"][1].make.__name__ == "Energy"  # type: ignore[attr-defined]
+    assert contest.specs["Energy"][1].make.__name__ == "Energy"
 
 
 def test_written_options_win_over_those_of_the_bench() -> None:

@@ -57,7 +57,7 @@ def test_what_is_an_argument_is_no_option() -> None:
         with pytest.raises(
             SettingsError, match=f"{name!r} is not an option of strategy 'mine'; pass it as the argument"
         ):
-            checked(Needy, gap=1.0, **{name: 3})
+            checked_options("mine", Needy, {"gap": 1.0, name: 3}, needs_kernel=False)
     with pytest.raises(SettingsError, match="'kernel' is not an option"):
         checked(KABC, needs_kernel=True, kernel=None)
 

@@ -375,10 +375,7 @@ class CertifiesAGuess(Sound):
 
 
 class PartsEqualArms(Sound):
-    """A threshold that is much too small: the means of equal arms lie on both sides."""
-
-    delta = 0.1
-    cut = 0.0
+    delta, cut = 0.1, 0.0  # the means of equal arms lie on both sides
 
 
 class CertifiesWhatIsCloseToo(PartsEqualArms):
@@ -393,8 +390,6 @@ class CertifiesWhatIsCloseToo(PartsEqualArms):
 
 
 class CountsTooManyGroups(CertifiesWhatIsCloseToo):
-    """A bound that is not true."""
-
     @property
     def n_groups_at_least(self) -> int:
         return 3
