@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kabc.results.result import Result, Trace
     from kabc.results.saved import Comparison, compare, load_result
     from kabc.running.cluster import cluster
-    from kabc.strategies import KABC, AnytimeKABC, Cluster
+    from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
 __version__ = "0.1.0"
 
@@ -57,6 +57,7 @@ __all__ = [
     "SampleError",
     "SettingsError",
     "SimulatedPlan",
+    "StrategyEntry",
     "Sum",
     "Trace",
     "__version__",
@@ -64,6 +65,7 @@ __all__ = [
     "compare",
     "load_result",
     "plan",
+    "register_strategy",
 ]
 
 # Names are loaded when they are first used: `kabc --help` needs none of them.
@@ -111,6 +113,8 @@ _HOMES = {
         "KABC",
         "AnytimeKABC",
         "Cluster",
+        "StrategyEntry",
+        "register_strategy",
     ),
     "kabc.sklearn": ("KernelClusterer",),
 }
