@@ -15,8 +15,6 @@ from kabc.running.cluster import cluster
 from kabc.running.progress import sigterm_interrupts
 from kabc.strategies import Strategy, make_strategy, needs_kernel
 
-_PILOT = 20  # samples of each arm, where a kernel is to be chosen
-
 
 def run_it(config: Config, *, as_json: bool, quiet: bool, certificate: bool) -> int:
     """Draw, decide, save, print; the exit code says how it ended."""
@@ -46,7 +44,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             strategy_options=config.options if watched is None else None,
             max_samples=_budget(config, arms),
             min_separation=config.min_separation,
-            pilot=config.pilot or _PILOT,
+            pilot=config.pilot if watched is None else None,
             seed=seed,
             workers=config.workers,
             progress=progress.doing,
