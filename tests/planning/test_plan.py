@@ -11,7 +11,7 @@ import pytest
 
 import kabc
 from kabc import SettingsError
-from kabc.planning.rehearsal import Instance, rehearse
+from kabc.planning.rehearsal import SimulatedArms, rehearse
 from kabc.running.progress import Ticker
 
 
@@ -131,7 +131,7 @@ def test_simulated_runs_that_take_too_long_are_given_up(monkeypatch: pytest.Monk
 
 def test_simulated_runs_that_go_wrong_are_left_out() -> None:
     """A strategy that tells apart what is the same, every second time."""
-    instance = Instance.of_normals(9.0, 3, 2)
+    instance = SimulatedArms.of_normals(9.0, 3, 2)
 
     class Wrong(kabc.AnytimeKABC):
         made = 0

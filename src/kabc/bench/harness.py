@@ -31,7 +31,7 @@ from kabc.bench.play import ANSWERED, FAILED, IN_TIME, UNFIT, Job, Outcome, fing
 from kabc.bench.suites import INSTANCES, SUITES
 from kabc.core.errors import SettingsError
 from kabc.core.settings import error_probability, whole_number
-from kabc.running.progress import Progress, Ticker, sigterm_interrupts
+from kabc.running.progress import ShowLine, Ticker, sigterm_interrupts
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
 _FIRST = 3  # runs, after which it is seen whether more make sense
@@ -163,7 +163,7 @@ class Store:
         self.done[job] = outcome
 
 
-def compare(plan: Plan, store: Store, *, workers: int = 1, progress: bool | Progress = True) -> dict[Job, Outcome]:
+def compare(plan: Plan, store: Store, *, workers: int = 1, progress: bool | ShowLine = True) -> dict[Job, Outcome]:
     """Make the runs that are not there yet, and return all of the plan."""
     show = Ticker(progress)
     found: dict[Job, Outcome] = {}

@@ -147,8 +147,9 @@ def plan(
 
     Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
     """
-    from kabc.cli.plan import Assumed, Cost, plan_it
+    from kabc.cli.plan import Assumed, plan_it
     from kabc.config.models import configured
+    from kabc.planning.rehearsal import Cost
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
     return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)

@@ -26,8 +26,8 @@ from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.partitions import single_linkage
 from kabc.core.samples import as_points
 from kabc.core.settings import positive_number
-from kabc.planning.rehearsal import Cost, Instance, SimulatedPlan, rehearse
-from kabc.running.progress import Progress, Ticker
+from kabc.planning.rehearsal import Cost, SimulatedArms, SimulatedPlan, rehearse
+from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
 _MOST_ROUNDS = 400  # a schedule that is not through by then has a budget beyond any purse
@@ -115,7 +115,7 @@ def plan(  # type: ignore[overload-overlap]
     strategy_options: Mapping[str, Any] | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
-    progress: bool | Progress = ...,
+    progress: bool | ShowLine = ...,
 ) -> SimulatedPlan: ...
 
 
@@ -133,7 +133,7 @@ def plan(
     strategy_options: Mapping[str, Any] | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
-    progress: bool | Progress = ...,
+    progress: bool | ShowLine = ...,
 ) -> Plan: ...
 
 
@@ -150,7 +150,7 @@ def plan(
     strategy_options: Mapping[str, Any] | None = None,
     price: float = 0.0,
     seconds_per_sample: float = 0.0,
-    progress: bool | Progress = True,
+    progress: bool | ShowLine = True,
 ) -> Plan | SimulatedPlan:
     """What `kabc.cluster` will cost on an instance with this gap, or on one like the pilot.
 
@@ -224,10 +224,10 @@ def _simulated(
     if rows:
         kernel = Gaussian.from_pilot(np.concatenate(rows))
         guessed = _guessed(kernel, rows, strategy.n_arms, strategy.n_clusters)
-        instance = Instance.of_rows(rows, guessed.labels)
+        instance = SimulatedArms.of_rows(rows, guessed.labels)
         source = "which draw from the pilot's samples, pooled by guessed group"
     else:
-        instance = Instance.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
+        instance = SimulatedArms.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
         unit = "standard deviation" if gap == 1 else "standard deviations"
         source = f"of normal arms, means of neighbouring groups {gap:g} {unit} apart"
     samples, given_up = rehearse(make, instance, show)

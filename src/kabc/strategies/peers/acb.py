@@ -258,6 +258,7 @@ class _Active(Stepwise):
     """What ACB, ACB-dagger and ACB* share: searches until one finds K representatives, then the classification."""
 
     kernel = None
+    one_blas_thread = True
     _name: str
 
     def __init__(

@@ -208,6 +208,7 @@ class _SingleLinkage(Stepwise):
     """Means and their distances, kept up to date sample by sample; when to stop and what to draw is for subclasses."""
 
     kernel = None
+    one_blas_thread = True
     _name: str
     _most_columns: int | None = None
 

@@ -251,6 +251,7 @@ class BanditClustering(Stepwise):
     """
 
     kernel = None
+    one_blas_thread = True
 
     def __init__(self, n_arms: int, n_clusters: int, delta: float, *, sigma: float = 1.0, seed: int = 0) -> None:
         super().__init__(n_arms, delta)

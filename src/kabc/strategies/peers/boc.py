@@ -405,6 +405,7 @@ class BOC(Stepwise):
     """
 
     kernel = None
+    one_blas_thread = True
 
     def __init__(
         self,

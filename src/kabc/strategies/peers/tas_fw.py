@@ -574,6 +574,7 @@ class TaSFW(Stepwise):
     """
 
     kernel = None
+    one_blas_thread = True
 
     def __init__(
         self,
