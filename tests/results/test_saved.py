@@ -35,8 +35,8 @@ def examples() -> dict[str, Result]:
         "thresholds": kabc.cluster(arms, 2, seed=0, strategy="kabc"),
         "undecided": kabc.cluster({1: normal(0), (2, 3): normal(0.7), None: normal(9)}, 3, seed=0, max_samples=90),
         "nothing drawn": kabc.cluster(arms, 2, seed=0, kernel=kabc.Gaussian(1.0), max_samples=1),
-        "words": kabc.cluster({"a": pool, "b": pool}, 1, seed=0, kernel=kabc.Hamming()),
-        "many arms": kabc.cluster([normal(0)] * 60, 1, seed=0),
+        "words": kabc.cluster({"a": pool, "b": pool}, 2, seed=0, kernel=kabc.Hamming()),
+        "many arms": kabc.cluster([normal(0)] * 60, 2, seed=0, max_samples=300),
     }
 
 

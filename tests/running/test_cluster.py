@@ -120,7 +120,7 @@ def test_arms_that_share_a_function_get_independent_samples() -> None:
         seen[len(seen)] = values
         return values
 
-    kabc.cluster([draw, draw], n_clusters=1, seed=0, kernel=KERNEL)
+    kabc.cluster([draw, draw], n_clusters=2, seed=0, kernel=KERNEL, max_samples=50)
     assert not np.array_equal(seen[0], seen[1])
 
 
@@ -237,6 +237,19 @@ def test_settings_that_a_strategy_object_has_may_be_repeated() -> None:
         kabc.cluster(three_groups(), strategy=kabc.AnytimeKABC(5, 3, 0.2), kernel=KERNEL)
     with pytest.raises(SettingsError, match=r"n_clusters=3.*n_clusters=None"):
         kabc.cluster(three_groups(), 3, strategy=kabc.AnytimeKABC(5, None, 0.2), max_samples=50)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_one_group_is_refused_before_a_sample_is_drawn(name: str) -> None:
+    log: list[int] = []
+    with pytest.raises(SettingsError, match=r"n_clusters=1 leaves nothing to test.*leave n_clusters out.*max_samples"):
+        kabc.cluster([counting(normal(0), log)] * 3, 1, strategy=name, max_samples=100, seed=0)
+    assert not log
+
+
+def test_a_strategy_object_for_one_group_is_refused_too() -> None:
+    with pytest.raises(SettingsError, match="n_clusters=1 leaves nothing to test"):
+        kabc.cluster([normal(0)] * 3, strategy=kabc.KABC(3, 1, 0.05, KERNEL), seed=0)
 
 
 def test_without_k_options_reach_a_strategy_that_needs_no_kernel() -> None:
@@ -412,7 +425,7 @@ def test_long_traces_are_thinned_out_evenly() -> None:
 
 
 def test_there_is_no_trace_of_many_arms() -> None:
-    result = kabc.cluster([normal(0)] * 41, 1, seed=0)
+    result = kabc.cluster([normal(0)] * 41, 2, seed=0, max_samples=300)
     assert result.trace is None
 
 
@@ -556,7 +569,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "outside the radius": ({"kernel": kabc.Linear(radius=1.0)}, KernelBoundsError, "arm '[ab]': .*radius"),
     "k too small": ({"n_clusters": 0}, SettingsError, "n_clusters.*0"),
-    "k too large": ({"n_clusters": 3}, SettingsError, "n_clusters.*from 1 to 2.*3"),
+    "k too large": ({"n_clusters": 3}, SettingsError, "n_clusters.*from 2 to 2.*3"),
     "k unknown": ({"n_clusters": None}, SettingsError, "min_separation.*max_samples"),
     "two ways to stop": ({"min_separation": 1.0}, SettingsError, "pass one of them"),
     "delta zero": ({"delta": 0.0}, SettingsError, "delta.*0"),

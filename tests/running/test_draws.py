@@ -156,7 +156,7 @@ def test_as_many_arms_are_drawn_at_a_time_as_there_are_workers() -> None:
             under_way -= 1
         return rng.normal(size=n)
 
-    run([draw] * 6, workers=3, n_clusters=1, kernel=KERNEL)
+    run([draw] * 6, workers=3, n_clusters=2, kernel=KERNEL, max_samples=200)
     assert most == 3
 
 

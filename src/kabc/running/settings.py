@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
-from kabc.core.settings import positive_number, whole_number
+from kabc.core.settings import expect_several_groups, positive_number, whole_number
 from kabc.running.progress import counted
 from kabc.strategies import make_strategy, needs_kernel
 from kabc.strategies.base import Strategy
@@ -60,6 +60,7 @@ class Settings:
         if self.max_samples is not None:
             whole_number("max_samples", self.max_samples, 1)
         chosen = self.chosen
+        expect_several_groups(self.n_clusters if isinstance(chosen, str) else chosen.n_clusters)
         if not isinstance(chosen, str):
             self._check_object(chosen, n_arms)
             return
