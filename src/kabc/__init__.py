@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         Sum,
     )
     from kabc.core.partitions import Partition
+    from kabc.planning.plan import plan
     from kabc.planning.rehearsal import SimulatedPlan
-    from kabc.planning.schedule import Plan, plan
+    from kabc.planning.schedule import Plan
     from kabc.results.result import Result, Trace
     from kabc.results.saved import Comparison, compare, load_result
     from kabc.running.cluster import cluster
@@ -91,10 +92,8 @@ _HOMES = {
         "Sum",
     ),
     "kabc.core.partitions": ("Partition",),
-    "kabc.planning.schedule": (
-        "Plan",
-        "plan",
-    ),
+    "kabc.planning.plan": ("plan",),
+    "kabc.planning.schedule": ("Plan",),
     "kabc.planning.rehearsal": ("SimulatedPlan",),
     "kabc.results.result": (
         "Evidence",

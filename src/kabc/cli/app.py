@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kabc.cli import exits
+from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
 app = typer.Typer(
@@ -109,7 +110,7 @@ def run(
     Example: kabc run data.parquet --arm machine --values vibration,temp --clusters 3
     """
     from kabc.cli.run import run_it
-    from kabc.config.models import configured
+    from kabc.config.overlay import configured
 
     settings = configured(config, _given(ctx.params))
     return run_it(settings, as_json=as_json, quiet=quiet, certificate=certificate)
@@ -148,8 +149,8 @@ def plan(
     Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
     """
     from kabc.cli.plan import Assumed, plan_it
-    from kabc.config.models import configured
-    from kabc.planning.rehearsal import Cost
+    from kabc.config.overlay import configured
+    from kabc.planning.cost import Cost
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
     return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)
@@ -209,7 +210,7 @@ def bench(
     """
     from kabc.bench import Plan
     from kabc.cli.bench import bench_it, list_suites
-    from kabc.config.models import listed
+    from kabc.config.overlay import listed
 
     if list_:
         return list_suites(instances, as_json=as_json)
@@ -254,7 +255,7 @@ def compare(
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     """Options as keys of the config file."""
-    from kabc.config.models import listed, pairs, plain_value
+    from kabc.config.overlay import listed, pairs, plain_value
 
     renamed = {"data": "path", "sql": "query", "command": "run", "option": "options"}
     given = {renamed.get(name, name): value for name, value in params.items()}
@@ -280,7 +281,8 @@ def dispatch(arguments: Sequence[str] | None) -> int:
     except KabcError as error:
         if debug:
             traceback.print_exc()
-        return exits.fail(exits.for_the_shell(str(error)), exits.BAD_INPUT, as_json=as_json)
+        message = str(error) if isinstance(error, ConfigError) else exits.for_the_shell(str(error))
+        return exits.fail(message, exits.BAD_INPUT, as_json=as_json)
     except BrokenPipeError:
         sys.stdout = None  # the reader has gone: nobody to tell, and flushing at exit would complain
         return exits.FAULT

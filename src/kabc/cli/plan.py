@@ -18,8 +18,9 @@ from kabc.cli.live import clock
 from kabc.config.models import Config
 from kabc.config.sources import open_arms
 from kabc.core.errors import SettingsError
-from kabc.planning.rehearsal import Cost
-from kabc.planning.schedule import Plan, plan
+from kabc.planning.cost import Cost
+from kabc.planning.plan import plan
+from kabc.planning.schedule import Plan
 from kabc.running.inputs import suitable_kernel
 
 _MOST_ROWS = 200  # of a finite arm, where nothing else is asked for

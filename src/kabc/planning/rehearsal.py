@@ -11,37 +11,13 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
+from kabc.planning.cost import Cost
 from kabc.running.loop import Loop, Told, blas_threads
 from kabc.running.progress import Ticker, counted
 from kabc.strategies.base import Request, Strategy
 
 _RUNS = 5
 _MOST_SAMPLES = 50_000  # a simulated run that needs more is given up
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one sample costs in money and in seconds; None if that is not known."""
-
-    price: float | None = None
-    seconds: float | None = None
-
-    def money(self, n_samples: int) -> float | None:
-        """The price of these samples, if it is known."""
-        return None if self.price is None else self.price * n_samples
-
-    def duration(self, n_samples: int) -> float | None:
-        """The seconds that these samples take, if that is known."""
-        return None if self.seconds is None else self.seconds * n_samples
-
-    def lines(self, counts: dict[str, int]) -> list[str]:
-        """Money and time of these numbers of samples, in words."""
-        shown = {"price": (self.price, "{:,.6g}"), "time": (self.seconds, "{:,.6g} s")}
-        return [
-            f"{what}: " + ", ".join(f"{form.format(each * count)} ({name})" for name, count in counts.items())
-            for what, (each, form) in shown.items()
-            if each
-        ]
 
 
 @dataclass(frozen=True)
