@@ -80,9 +80,16 @@ def test_a_cost_is_known_or_not() -> None:
     assert known.lines({"median": 10}) == ["price: 5 (median)", "time: 20 s (median)"]
 
 
-def test_simulated_runs_use_one_thread_of_blas(monkeypatch: pytest.MonkeyPatch) -> None:
-    limited: list[object] = []
-    monkeypatch.setattr("kabc.planning.rehearsal.blas_threads", lambda strategy: limited.append(strategy) or Ticker)
-    with pytest.raises(TypeError):  # the stand-in is no context
-        rehearse(lambda: kabc.AnytimeKABC(2, 2, 0.2), SimulatedArms.of_normals(9.0, 2, 2), Ticker(False))
-    assert len(limited) == 1
+def test_simulated_runs_use_one_thread_of_blas() -> None:
+    from threadpoolctl import ThreadpoolController, threadpool_limits
+
+    seen: set[int] = set()
+
+    class Looking(kabc.AnytimeKABC):
+        def ask(self) -> dict[int, int]:
+            seen.update(one["num_threads"] for one in ThreadpoolController().info() if one["user_api"] == "blas")
+            return super().ask()
+
+    with threadpool_limits(2, user_api="blas"):
+        rehearse(lambda: Looking(2, 2, 0.2), SimulatedArms.of_normals(9.0, 2, 2), Ticker(False))
+    assert seen == {1}
