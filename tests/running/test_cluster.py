@@ -195,7 +195,7 @@ def test_a_contradicted_k_is_a_finding() -> None:
     result = kabc.cluster(arms, n_clusters=2, seed=0, strategy="kabc-tight", kernel=KERNEL)
     assert result.status == "contradicted"
     assert result.n_groups_at_least == 3
-    assert "more groups" in str(result)
+    assert "More than 2 groups: at least 3 are certified" in str(result)
 
 
 def test_a_strategy_object_is_driven_as_it_is() -> None:
@@ -217,7 +217,7 @@ def test_the_certificate_names_claim_assumptions_rule_and_figures() -> None:
         f"{result.n_samples:,} samples",
         "seed 11",
         "pilot",
-        "8 of 10 pairs told apart",
+        "8 of 10 pairs are told apart",
         "closest pair told apart",
     ):
         assert words in text

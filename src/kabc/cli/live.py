@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
-from kabc.results.result import Result
+from kabc.results.values import Result
 from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 

@@ -10,7 +10,7 @@ from kabc.cli.show import deliver, expect_folders
 from kabc.config.models import Config
 from kabc.config.sources import open_arms
 from kabc.core.errors import ArmError, SettingsError
-from kabc.results.result import Result
+from kabc.results.values import Result
 from kabc.running.cluster import cluster
 from kabc.running.progress import sigterm_interrupts
 from kabc.strategies import Strategy, make_strategy, needs_kernel

@@ -17,7 +17,7 @@ from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points, expect_columns
 from kabc.core.settings import positive_number, whole_number
-from kabc.results.result import Result
+from kabc.results.values import Result
 from kabc.running.draws import Arms, Sources, Workers
 from kabc.running.inputs import Reading, Table, suitable_kernel
 from kabc.running.progress import Progress, Ticker, uninterrupted
@@ -252,12 +252,17 @@ class _Run:
         assert ended is not None
         if ended == "decided" and not strategy.recommend().certified:
             ended = "stopped"
+        if strategy.status == "budget" and not self.sources.can_give(dict.fromkeys(range(strategy.n_arms), 1)):
+            ended = "exhausted"  # the rows were its budget
         return self._result(strategy, ended, before)
 
     def _forbids(self, request: Mapping[int, int]) -> Status | None:
-        if self.budget is not None and self.sources.n_samples + sum(request.values()) > self.budget:
-            return "budget"
-        return None if self.sources.can_give(request) else "exhausted"
+        if not self.sources.can_give(request):  # a larger budget would not help, so this is the reason
+            return "exhausted"
+        return "budget" if self.budget is not None and self._total(request) > self.budget else None
+
+    def _total(self, request: Mapping[int, int]) -> int:
+        return self.sources.n_samples + sum(request.values())
 
     def _told(self, strategy: Strategy, number: int) -> None:
         self.show(f"round {number}: {strategy.rounds[-1].n_groups} group(s) after {self._so_far()}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.evidence.pairs import Evidence
-from kabc.results.result import Trace
+from kabc.results.values import Trace
 
 _MOST_ROWS = 500  # of an arm
 _MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
