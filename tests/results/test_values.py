@@ -86,4 +86,4 @@ def test_needs_are_told_only_where_something_is_open() -> None:
     undecided = example("undecided")
     assert undecided.needs
     for status in ("decided", "stopped", "contradicted"):
-        assert dataclasses.replace(undecided, status=status).needs is None  # type: ignore[arg-type]
+        assert dataclasses.replace(undecided, status=status).needs is None
