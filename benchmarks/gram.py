@@ -24,8 +24,11 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from kabc.core.arrays import Array
-from kabc.core.embeddings import _loops
-from kabc.core.embeddings.gram import Engine, GramSums
+from kabc.core.embeddings import loops
+from kabc.core.embeddings.block_sums import Engine
+from kabc.core.embeddings.gram import GramSums
+from kabc.core.embeddings.loops.profiles import exp2
+from kabc.core.embeddings.loops.tasks import aligned
 from kabc.core.kernels import Gaussian
 
 CASES = ((50, 200, 2), (100, 500, 10), (20, 2000, 50))
@@ -54,7 +57,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = (measure(*case, options.repeats) for case in CASES)
     if options.json:
-        print(json.dumps({"threads": _loops.workers(), "rows": [asdict(row) for row in rows]}, indent=2))
+        print(json.dumps({"threads": loops.workers(), "rows": [asdict(row) for row in rows]}, indent=2))
     else:
         for line in table(rows):
             print(line, flush=True)
@@ -121,7 +124,7 @@ def exponentials(t: Any, turns: int) -> Any:
     for _ in range(turns):
         part: Any = np.float32(0)
         for c in range(len(t)):
-            part += _loops._exp2(t[c])
+            part += exp2(t[c])
         total += part
     return total
 
@@ -148,8 +151,8 @@ def machine_rates() -> tuple[float, float]:
 
 
 def _rate(work: Callable[..., Any], turns: int, per_entry: int) -> float:
-    threads = _loops.workers()
-    room = [cast("NDArray[np.float32]", _loops._aligned(2048, np.float32)) for _ in range(threads)]
+    threads = loops.workers()
+    room = [cast("NDArray[np.float32]", aligned(2048, np.float32)) for _ in range(threads)]
     for t in room:
         t[:] = np.linspace(0, 10, len(t))
     work(room[0], 1)
@@ -159,7 +162,7 @@ def _rate(work: Callable[..., Any], turns: int, per_entry: int) -> float:
 
 
 def table(rows: Iterable[Row]) -> Iterator[str]:
-    yield f"{_loops.workers()} threads; seconds for all squared distances, Gaussian kernel of bandwidth sqrt(d)"
+    yield f"{loops.workers()} threads; seconds for all squared distances, Gaussian kernel of bandwidth sqrt(d)"
     yield (
         f"{'N':>4} {'n':>5} {'d':>3} | {'scikit-learn':>12} {'numpy tiles':>12} {'auto':>8} | {'tiles':>6} {'auto':>6}"
         f" | {'error':>8} | {'1e9 values/s':>12} {'limit':>6} {'share':>6}"

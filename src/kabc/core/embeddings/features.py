@@ -31,13 +31,20 @@ _FARTHEST = 1e150  # beyond, a product with a frequency could overflow
 class RandomFeatures(FiniteKernel):
     """g_D(x, y) = Psi(0) mean_k cos(w_k.(x - y)): D/2 frequencies of a translation-invariant kernel, D features.
 
-    Not an approximation as far as errors are concerned. The frequencies depend on the seed and on the number of columns
-    alone, never on samples, so g_D is a kernel fixed beforehand: positive definite, translation invariant, g_D(x, x) =
-    Psi(0), |g_D| <= Psi(0). Every bound of the paper holds for it exactly, with g-bar = Psi(0) and g~ = 2 Psi(0). What
-    depends on D is power: the distances of g_D are those of the base kernel up to about 1/sqrt(D), and arms whose
+    The error probability is exact, not approximate. The frequencies depend only on the seed and the number of columns,
+    never on samples. So g_D is a kernel that is fixed beforehand: positive definite, translation invariant,
+    g_D(x, x) = Psi(0), |g_D| <= Psi(0). Every bound of the paper holds for it, with g-bar = Psi(0) and g~ = 2 Psi(0).
+    Power depends on D: the distances of g_D are those of the base kernel up to about 1/sqrt(D). Arms whose
     characteristic functions agree at all D/2 frequencies are one group by definition (not characteristic).
 
     An arm is then a count and a sum of D numbers: D steps for each sample, no samples kept.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> kernel = kabc.RandomFeatures(kabc.Gaussian(bandwidth=1.0), n_features=256)
+    >>> kernel.features(kernel.coerce([0.0, 1.0, 2.0])).shape
+    (3, 256)
     """
 
     kernel: Kernel

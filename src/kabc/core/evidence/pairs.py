@@ -32,6 +32,16 @@ class Evidence:
     limits : what the value must reach (bets) or exceed (distances, eq. threshold).
     variances : empirical variances of the arms (eq. empvar), where the strategy knows them.
     measured : distances beside log evidence, for a strategy that bets and knows both.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> arms = [lambda n, rng, mean=mean: rng.normal(mean, 1.0, n) for mean in (0, 0, 9)]
+    >>> evidence = kabc.cluster(arms, n_clusters=2, seed=0, progress=False).evidence
+    >>> evidence.told_apart.tolist()
+    [[False, False, True], [False, False, True], [True, True, False]]
+    >>> evidence.n_told_apart
+    2
     """
 
     by_bets: bool

@@ -20,7 +20,19 @@ _DIAGONAL_ROWS = 64  # a diagonal without a formula is read off blocks of this s
 
 
 class Kernel(ABC):
-    """A bounded positive definite kernel g with declared bounds."""
+    """A bounded positive definite kernel g with declared bounds.
+
+    Kernels of numbers, of categories and of your own (`kabc.Function`) are all of this class. Two of them can be added
+    and multiplied.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> isinstance(kabc.Gaussian(bandwidth=1.0), kabc.Kernel)
+    True
+    >>> kabc.Gaussian(bandwidth=0.5) + kabc.Gaussian(bandwidth=2.0)
+    Gaussian(bandwidth=0.5) + Gaussian(bandwidth=2.0)
+    """
 
     @property
     @abstractmethod

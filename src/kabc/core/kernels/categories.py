@@ -22,6 +22,14 @@ class Hamming(Kernel):
     With length=None a sample is a row of categories (all numbers or all strings), compared column by column. With a
     length a sample is one string, cut or padded to that many characters. Normalised, g(x, x) = 1. Not characteristic:
     it sees the distribution of each position, not how positions go together.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> kernel = kabc.Hamming()
+    >>> rows = kernel.coerce([("red", "small"), ("red", "large")])
+    >>> kernel(rows, rows).tolist()
+    [[1.0, 0.5], [0.5, 1.0]]
     """
 
     length: int | None = None

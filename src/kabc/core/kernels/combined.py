@@ -41,7 +41,14 @@ class _Combined(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Sum(_Combined):
-    """Sum of kernels, also written a + b: several bandwidths at once need no choice between them."""
+    """Sum of kernels, also written a + b. With several bandwidths in one sum you need not choose one.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> kabc.Sum((kabc.Gaussian(0.5), kabc.Gaussian(2.0))).supremum
+    2.0
+    """
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
@@ -79,7 +86,14 @@ class Sum(_Combined):
 
 @dataclass(frozen=True, repr=False)
 class Product(_Combined):
-    """Product of kernels, also written a * b."""
+    """Product of kernels, also written a * b.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> kabc.Product((kabc.Gaussian(0.5), kabc.Laplace(2.0)))
+    Gaussian(bandwidth=0.5) * Laplace(bandwidth=2.0, norm='l1')
+    """
 
     def __repr__(self) -> str:
         return " * ".join(f"({part!r})" if isinstance(part, Sum) else repr(part) for part in self.parts)

@@ -1,4 +1,4 @@
-"""Kernels whose bounds hold because their user says so, and are checked against every sample met."""
+"""Kernels whose bounds the user declares. Every sample is checked against them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ class Linear(FiniteKernel):
 
     Not characteristic: arms with equal means are one group by definition. Samples outside the ball are refused,
     because the bound would not hold for them.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> kabc.Linear(radius=3.0).supremum
+    9.0
     """
 
     radius: float
@@ -62,6 +68,15 @@ class Function(Kernel):
 
     `function(x, y)` takes (n, d) and (m, d) and returns (n, m). Values outside [infimum, supremum] raise a
     KernelBoundsError when they are met. For samples that are not numbers, derive from `Kernel` and write `coerce`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> def overlap(x, y):  # of two numbers from 0 to 1: the smaller one
+    ...     return np.minimum(x[:, :1], y[:, 0])
+    >>> kabc.Function(overlap, supremum=1.0, infimum=0.0)
+    Function(overlap, supremum=1.0, infimum=0.0, characteristic=False)
     """
 
     function: Callable[[NDArray[Any], NDArray[Any]], ArrayLike]

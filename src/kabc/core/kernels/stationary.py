@@ -85,7 +85,16 @@ class Stationary(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Stationary):
-    """exp(-|x - y|^2 / (2 bandwidth^2))."""
+    """exp(-|x - y|^2 / (2 bandwidth^2)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> x, y = np.array([[0.0]]), np.array([[1.0]])
+    >>> round(float(kabc.Gaussian(bandwidth=1.0)(x, y)[0, 0]), 4)
+    0.6065
+    """
 
     def profile(self, t: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(np.exp(-0.5 * t))
@@ -96,7 +105,16 @@ class Gaussian(Stationary):
 
 @dataclass(frozen=True)
 class Matern(Stationary):
-    """(1 + a) exp(-a) for nu = 3/2, (1 + a + a^2/3) exp(-a) for nu = 5/2; a = sqrt(2 nu) |x - y| / bandwidth."""
+    """(1 + a) exp(-a) for nu = 3/2, (1 + a + a^2/3) exp(-a) for nu = 5/2; a = sqrt(2 nu) |x - y| / bandwidth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> x, y = np.array([[0.0]]), np.array([[1.0]])
+    >>> round(float(kabc.Matern(bandwidth=1.0, nu=1.5)(x, y)[0, 0]), 4)
+    0.4834
+    """
 
     nu: float = 1.5
 
@@ -119,7 +137,16 @@ class Matern(Stationary):
 
 @dataclass(frozen=True)
 class Laplace(Stationary):
-    """exp(-|x - y|_1 / bandwidth) for norm="l1" (the default), exp(-|x - y|_2 / bandwidth) for norm="l2"."""
+    """exp(-|x - y|_1 / bandwidth) for norm="l1" (the default), exp(-|x - y|_2 / bandwidth) for norm="l2".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> x, y = np.array([[0.0]]), np.array([[1.0]])
+    >>> round(float(kabc.Laplace(bandwidth=1.0)(x, y)[0, 0]), 4)
+    0.3679
+    """
 
     norm: Literal["l1", "l2"] = "l1"
 
@@ -149,7 +176,16 @@ class Laplace(Stationary):
 
 @dataclass(frozen=True)
 class RationalQuadratic(Stationary):
-    """(1 + |x - y|^2 / (2 alpha bandwidth^2))^-alpha: a mixture of Gaussian kernels over bandwidths."""
+    """(1 + |x - y|^2 / (2 alpha bandwidth^2))^-alpha: a mixture of Gaussian kernels over bandwidths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> x, y = np.array([[0.0]]), np.array([[1.0]])
+    >>> round(float(kabc.RationalQuadratic(bandwidth=1.0, alpha=1.0)(x, y)[0, 0]), 4)
+    0.6667
+    """
 
     alpha: float = 1.0
 
@@ -166,7 +202,16 @@ class RationalQuadratic(Stationary):
 
 @dataclass(frozen=True)
 class InverseMultiquadric(Stationary):
-    """(1 + |x - y|^2 / bandwidth^2)^-1/2."""
+    """(1 + |x - y|^2 / bandwidth^2)^-1/2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> x, y = np.array([[0.0]]), np.array([[1.0]])
+    >>> round(float(kabc.InverseMultiquadric(bandwidth=1.0)(x, y)[0, 0]), 4)
+    0.7071
+    """
 
     def profile(self, t: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(1 / np.sqrt(1 + t))

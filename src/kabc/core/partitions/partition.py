@@ -16,7 +16,17 @@ _SHOWN_GROUPS = 8
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Partition:
-    """Arms sorted into groups; labels are numbered by first appearance in arm order, so equal groupings are equal."""
+    """Arms sorted into groups; labels are numbered by first appearance in arm order, so equal groupings are equal.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> found = kabc.Partition.of(["x", "y", "x"])
+    >>> found.labels, found.groups
+    ((0, 1, 0), ((0, 2), (1,)))
+    >>> found.adjusted_rand(kabc.Partition((0, 1, 1)))
+    -0.5
+    """
 
     labels: tuple[int, ...]
     certified: bool = field(default=False, compare=False)

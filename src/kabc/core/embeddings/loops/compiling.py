@@ -1,0 +1,33 @@
+"""How the functions of the loop are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+_settings: Any = numba.config
+if _settings.DISABLE_JIT:
+    raise ImportError("numba is told not to compile (NUMBA_DISABLE_JIT); unset it for the compiled loop")
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
+    """Compile on first use; with `cache`, what is compiled is kept on disk, unless no disk can be written."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", *fastmath}}
+
+    def compile_(function: _F) -> _F:
+        try:
+            made: Any = numba.njit(cache=cache, **options)(function)
+        except RuntimeError:  # no place for a cache
+            made = numba.njit(**options)(function)
+        return cast("_F", made)
+
+    return compile_
+
+
+def workers() -> int:
+    """Number of threads: the processors, or what NUMBA_NUM_THREADS says."""
+    return int(_settings.NUMBA_NUM_THREADS)
