@@ -66,6 +66,16 @@ def test_a_query_of_sqlite_is_a_table(sqlite: str) -> None:
     assert np.array_equal(drawn(arms["host1"], 30), expected())
 
 
+def test_ids_of_64_bits_name_different_arms(tmp_path: Path) -> None:
+    ids = [2**60, 2**60 + 1]  # equal as doubles
+    with sqlite3.connect(tmp_path / "ids.db") as connection:
+        connection.execute("CREATE TABLE runs (id INTEGER, x REAL)")
+        connection.executemany("INSERT INTO runs VALUES (?, ?)", [(one, float(i)) for one in ids for i in range(3)])
+    connection.close()
+    arms = sql_arms("SELECT * FROM runs", str(tmp_path / "ids.db"), arm="id")
+    assert {name: arm.remaining for name, arm in arms.items()} == {str(one): 3 for one in ids}
+
+
 @pytest.mark.parametrize("prefix", ["", "duckdb:///"])
 def test_a_query_of_duckdb_is_a_table(duck: str, prefix: str) -> None:
     arms = sql_arms(QUERY + "; -- all", prefix + duck, arm="host", seed=5)

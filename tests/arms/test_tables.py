@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import json
 import math
 import os
 import signal
@@ -292,6 +293,82 @@ def test_names_that_are_not_strings_become_strings() -> None:
 
 
 # --- values
+
+
+ALIKE = [
+    "1.1",
+    "1.10",
+    "1",
+    "1.0",
+    "01",
+    "1e3",
+    "1000",
+    "0x1F",
+    "31",
+    "2020-1-1",
+    "2020-01-01",
+    "1234e56",
+    "true",
+    "TRUE",
+]
+
+
+def of_lines(path: Path, names: list[Any]) -> Path:
+    path.write_text(
+        "".join(json.dumps({"at": "2020-1-5", "x": x, "arm": name}) + "\n" for name in names for x in (1, 2))
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    "names", [ALIKE, ALIKE[:2], ALIKE[2:4], ALIKE[5:7], ALIKE[7:9], ALIKE[9:11], ["1234e56", "12e5"], ["x ", " x", "x"]]
+)
+@pytest.mark.parametrize("form", ["csv", "tsv", "two.csv", "jsonl", "json"])
+def test_arms_of_text_files_have_the_names_that_are_written(tmp_path: Path, form: str, names: list[str]) -> None:
+    source: Any = tmp_path / f"t.{form}"
+    separator = "\t" if form == "tsv" else ","
+    lines = [separator.join((name, str(x), "2020-1-5")) + "\n" for name in names for x in (1, 2)]
+    header = separator.join(("arm", "x", "at")) + "\n"
+    if form == "two.csv":
+        source = [tmp_path / "a.csv", tmp_path / "b.csv"]
+        for half, file in enumerate(source):
+            file.write_text(header + "".join(lines[half::2]))
+    elif form == "jsonl":
+        of_lines(source, names)
+    elif form == "json":
+        source.write_text(json.dumps([{"at": "2020-1-5", "arm": name, "x": x} for name in names for x in (1, 2)]))
+    else:
+        source.write_text(header + "".join(lines))
+    arms = table_arms(source, arm="arm", values=["x", "at"], types={"at": "number"})
+    assert set(arms) == set(names)
+    for arm in arms.values():
+        rows = drawn(arm)
+        assert sorted(rows[:, list(arms.columns).index("x")]) == [1.0, 2.0]
+        assert (rows[:, list(arms.columns).index("at")] == 18_266 * 86_400).all()  # other columns keep their type
+
+
+def test_names_of_json_that_are_text_and_numbers_stay_apart(tmp_path: Path) -> None:
+    ids = [12345678901234567890123, 12345678901234567890124]  # equal as doubles
+    assert list(table_arms(of_lines(tmp_path / "i.jsonl", ids), arm="arm", values="x")) == [str(one) for one in ids]
+    mixed = of_lines(tmp_path / "m.jsonl", ["main", 7, "7e0", 7.5])
+    assert set(table_arms(mixed, arm="arm", values="x")) == {"main", "7", "7e0", "7.5"}
+
+
+def test_a_csv_column_without_a_name_can_name_the_arms(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(",x\n1.1,1\n1.1,2\n1.10,3\n1.10,4\n")
+    assert list(table_arms(tmp_path / "t.csv", arm="column0")) == ["1.1", "1.10"]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_an_unknown_or_empty_arm_column_of_a_text_file_is_still_said(tmp_path: Path, form: str) -> None:
+    frame(place=[1.5] * 120).write_csv(tmp_path / "t.csv")
+    frame(place=[1.5] * 120).write_ndjson(tmp_path / "t.jsonl")
+    with pytest.raises(SettingsError, match="no column 'machin'; did you mean 'machine'"):
+        table_arms(tmp_path / f"t.{form}", arm="machin")
+    (tmp_path / "e.csv").write_text("arm,x\n1,1\n1,1\n,2\n2,2\n")
+    of_lines(tmp_path / "e.jsonl", ["2020-1-1", None])
+    with pytest.raises(ArmError, match="rows have no arm"):
+        table_arms(tmp_path / f"e.{form}", arm="arm", values="x")
 
 
 def test_kinds_are_inferred_and_can_be_declared() -> None:

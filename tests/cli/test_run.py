@@ -14,7 +14,9 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Call
@@ -237,3 +239,59 @@ def test_texts_and_categories_are_compared_with_and_without_a_kernel(kabc: Call,
         assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
         assert any("answer: category" in note for note in answer.json()["notes"])
         assert ("Hamming" in answer.json()["kernel"]) == (strategy == "kabc-tight")
+
+
+@pytest.mark.parametrize("option", ["--save", "--report"])
+@pytest.mark.parametrize(
+    "name", ["data.csv", "link.csv", "part2.csv", "times.json", "config.toml", "runs.db", "url.db", "runs.duckdb"]
+)
+def test_a_run_does_not_write_over_what_it_reads(
+    kabc: Call, machines: Path, tmp_path: Path, name: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = machines.read_text(encoding="utf-8")
+    for file in ("data.csv", "part1.csv", "part2.csv"):
+        Path(file).write_text(rows, encoding="utf-8")
+    Path("link.csv").symlink_to("data.csv")
+    Path("config.toml").write_text('clusters = 2\n[table]\npath = "data.csv"\narm = "machine"\n', encoding="utf-8")
+    times = {"results": [{"command": c, "times": [i + 0.1 * j for j in range(30)]} for i, c in enumerate("ab")]}
+    Path("times.json").write_text(json.dumps(times), encoding="utf-8")
+    table = pl.read_csv("data.csv")
+    for database in ("runs.db", "url.db"):
+        with sqlite3.connect(database) as connection:
+            connection.execute("CREATE TABLE runs (machine TEXT, vibration REAL)")
+            connection.executemany("INSERT INTO runs VALUES (?, ?)", table.select("machine", "vibration").rows())
+        connection.close()
+    with duckdb.connect("runs.duckdb") as opened:
+        opened.execute("CREATE TABLE runs AS SELECT * FROM 'data.csv'")
+    of_table = ["--arm", "machine", "--clusters", 2]
+    query = ["--sql", "SELECT machine, vibration FROM runs", *of_table]
+    words: dict[str, list[object]] = {
+        "data.csv": ["data.csv", *of_table],
+        "link.csv": ["data.csv", *of_table],
+        "part2.csv": ["part*.csv", *of_table],
+        "times.json": ["times.json", "--clusters", 2],
+        "config.toml": ["--config", "config.toml"],
+        "runs.db": [*query, "--database", "runs.db"],
+        "url.db": [*query, "--database", "sqlite:///url.db"],
+        "runs.duckdb": [*query, "--database", "runs.duckdb"],
+    }
+    before = Path(name).read_bytes()
+    answer = kabc("run", *words[name], option, name)
+    assert answer.code == 2
+    assert not answer.out
+    assert f"{option} {name} is a file that this run reads" in answer.err
+    assert "choose another path" in answer.err
+    assert Path(name).read_bytes() == before
+
+
+def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "result.json"
+    words = ["run", machines, "--arm", "machine", "--clusters", 2]
+    assert kabc(*words, "--save", saved, "--report", saved).code == 2
+    assert not saved.exists()
+    assert kabc(*words, "--save", saved).code == 0
+    before = saved.read_bytes()
+    answer = kabc("show", saved, "--report", saved)
+    assert (answer.code, saved.read_bytes()) == (2, before)
+    assert "--report" in answer.err and "choose another path" in answer.err

@@ -156,7 +156,7 @@ def test_as_many_arms_are_drawn_at_a_time_as_there_are_workers() -> None:
             under_way -= 1
         return rng.normal(size=n)
 
-    run([draw] * 6, workers=3, n_clusters=1, kernel=KERNEL)
+    run([draw] * 6, workers=3, n_clusters=2, kernel=KERNEL, max_samples=200)
     assert most == 3
 
 
@@ -350,3 +350,53 @@ def test_progress_is_shown_while_workers_draw(monkeypatch: pytest.MonkeyPatch) -
     lines: list[str] = []
     run(picklable_arms(), workers=2, progress=lines.append)
     assert any("drawing" in line for line in lines)
+
+
+# --- what an arm returns is ours
+
+
+def in_buffer(mean: float, buffer: Any) -> Callable[[int, np.random.Generator], Any]:
+    """An arm that writes into a buffer and returns a view of it, or the buffer itself where it is a list."""
+
+    def draw(n: int, rng: np.random.Generator) -> Any:
+        if isinstance(buffer, list):
+            buffer[:] = rng.normal(mean, 1.0, n).tolist()
+            return buffer
+        buffer[:n] = rng.normal(mean, 1.0, n)
+        return buffer[:n]
+
+    return draw
+
+
+MEANS = {"a": 0.0, "b": 9.0, "c": 0.0, "d": 9.0}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", ["array", "list"])
+def test_arms_may_share_the_buffer_that_they_return(seed: int, kind: str) -> None:
+    buffer: Any = np.zeros(10_000) if kind == "array" else []
+    shared = {name: in_buffer(mean, buffer) for name, mean in MEANS.items()}
+    own = {name: partial(normal, mean=mean) for name, mean in MEANS.items()}
+    result = kabc.cluster(shared, 2, seed=seed, max_samples=2_000)
+    assert result.groups == (("a", "c"), ("b", "d"))
+    assert np.array_equal(result.evidence.log_evidence, kabc.cluster(own, 2, seed=seed).evidence.log_evidence)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("workers", [1, 4])
+def test_an_arm_may_use_its_own_buffer_again(seed: int, workers: int) -> None:
+    class Again(Slow):  # drawn sample by sample: the buffer is used many times in a round
+        def __init__(self, mean: float) -> None:
+            super().__init__(mean, [])
+            self.draw_it = in_buffer(mean, np.zeros(1))
+
+        def draw(self, n: int, rng: np.random.Generator) -> Rows:
+            return np.asarray(self.draw_it(n, rng))
+
+    result = kabc.cluster(
+        {name: Again(mean) for name, mean in MEANS.items()}, 2, seed=seed, workers=workers, max_samples=2_000
+    )
+    fresh = {name: Slow(mean, []) for name, mean in MEANS.items()}
+    assert result.groups == (("a", "c"), ("b", "d"))
+    again = kabc.cluster(fresh, 2, seed=seed)
+    assert np.array_equal(result.evidence.log_evidence, again.evidence.log_evidence)

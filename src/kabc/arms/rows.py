@@ -45,6 +45,8 @@ _READERS = {
     ".parquet": "read_parquet({files}, file_row_number=true)",
 }
 _ARROW = (".arrow", ".feather", ".ipc")
+_JSON = (".json", ".jsonl", ".ndjson")
+_TEXT_IS_SAME = ("VARCHAR", "BIGINT", "UBIGINT", "BOOLEAN")  # types whose values DuckDB prints as JSON writes them
 
 
 class Workspace:
@@ -163,16 +165,16 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def open_table(source: Source) -> Rows:
-    """The rows of files or of a frame."""
+def open_table(source: Source, as_text: str | None = None) -> Rows:
+    """The rows of files or of a frame; of a text file, the column `as_text` is read as it is written."""
     if isinstance(source, str | os.PathLike):
-        return _open_files([os.fspath(source)])
+        return _open_files([os.fspath(source)], as_text)
     if isinstance(source, list | tuple) and source and all(isinstance(file, str | os.PathLike) for file in source):
-        return _open_files([os.fspath(file) for file in source])
+        return _open_files([os.fspath(file) for file in source], as_text)
     return _open_frame(source)
 
 
-def _open_files(patterns: list[str]) -> Rows:
+def _open_files(patterns: list[str], as_text: str | None) -> Rows:
     files = [file for pattern in patterns for file in _matching(pattern)]
     formats = {_format(file) for file in files}
     if len(formats) > 1:
@@ -194,8 +196,40 @@ def _open_files(patterns: list[str]) -> Rows:
             del types["file_row_number"]
             key = f"file_index::BIGINT * {_FILE_ROWS} + file_row_number" if len(files) > 1 else "file_row_number"
             return Rows(workspace, relation, key, types, name)
+        if as_text is not None and form in (".csv", ".tsv"):
+            relation = _csv_with_text(workspace, form, listed, as_text)
         workspace.rows(f"CREATE TABLE source AS SELECT * FROM {relation}")
+        if as_text is not None and form in _JSON:
+            _json_as_text(workspace, listed, as_text)
         return Rows.of_table(workspace, "source", name)
+
+
+def _csv_with_text(workspace: Workspace, form: str, listed: str, column: str) -> str:
+    """The CSV reader with one column not guessed: as numbers, 1.1 and 1.10 would be one name."""
+    names_only = _READERS[form].replace("sample_size=-1", "all_varchar=true").format(files=listed)
+    relation = _READERS[form].format(files=listed)
+    if column not in column_types(workspace, names_only):
+        return relation
+    return f"{relation.removesuffix(')')}, types={{{literal(column)}: 'VARCHAR'}})"
+
+
+def _json_as_text(workspace: Workspace, listed: str, column: str) -> None:
+    """Put one column of JSON files into `source` as it is written; other columns keep the guessed types.
+
+    A second reading, joined by row number: a reader that is told the type of one column guesses no other.
+    """
+    kind = column_types(workspace, "source").get(column)
+    if kind is None or kind in _TEXT_IS_SAME:
+        return
+    place = quoted(column)
+    workspace.rows(
+        f"CREATE TABLE written AS SELECT {place} FROM read_json({listed}, columns={{{literal(column)}: 'VARCHAR'}})"
+    )
+    workspace.rows(
+        f"CREATE TABLE joined AS SELECT source.* REPLACE (written.{place} AS {place}) FROM source "
+        "JOIN written ON source.rowid = written.rowid ORDER BY source.rowid"
+    )
+    workspace.rows("DROP TABLE source; DROP TABLE written; ALTER TABLE joined RENAME TO source")
 
 
 def _matching(pattern: str) -> list[str]:

@@ -48,8 +48,27 @@ def sql_arms(
     depends on it: add one where the same seed must give the same samples.
     """
     file = _duckdb_file(database)
-    rows = _from_server(query, database) if file is None else _from_duckdb(query, file)
+    rows = _from_server(query, database, arm) if file is None else _from_duckdb(query, file)
     return arms_of(rows, arm, values, types, missing, text, seed)
+
+
+def database_file(database: str) -> str | None:
+    """The file that a database is, or None where it is a server."""
+    file = _duckdb_file(database)
+    if file is not None:
+        return file
+    if _is_sqlite_file(database):
+        return database
+    sqlalchemy = library("sqlalchemy")
+    try:
+        url: URL = sqlalchemy.make_url(database)
+    except sqlalchemy.exc.ArgumentError:
+        return None  # refused, in better words, when it is opened
+    return (url.database or "").removeprefix("file:") or None if url.get_backend_name() == "sqlite" else None
+
+
+def _is_sqlite_file(database: str) -> bool:
+    return Path(database).suffix in _SQLITE_FILES and ":" not in database
 
 
 def _duckdb_file(database: str) -> str | None:
@@ -90,18 +109,18 @@ def _wrong_query(why: str) -> SettingsError:
     return SettingsError(f"the database refuses the query: {why}; correct the SQL")
 
 
-def _from_server(query: str, database: str) -> Rows:
+def _from_server(query: str, database: str, arm: str | None) -> Rows:
     engine = _engine(database)
     try:
         with _connected(engine) as connection:
-            return _copied(connection, query)
+            return _copied(connection, query, arm)
     finally:
         engine.dispose()
 
 
 def _engine(database: str) -> Engine:
     sqlalchemy = library("sqlalchemy")
-    if Path(database).suffix in _SQLITE_FILES and ":" not in database:
+    if _is_sqlite_file(database):
         database = f"sqlite:///{database}"
     try:
         url: URL = sqlalchemy.make_url(database)
@@ -160,7 +179,7 @@ def _their_words(error: Any, url: URL) -> str:
     return words.replace(str(url.password), "***") if url.password else words
 
 
-def _copied(connection: Connection, query: str) -> Rows:
+def _copied(connection: Connection, query: str, arm: str | None) -> Rows:
     """The rows of the query in a table of the workspace.
 
     They travel as strings, which every driver's values become without loss, and columns get their type at the end,
@@ -180,8 +199,19 @@ def _copied(connection: Connection, query: str) -> Rows:
                 types.update(map(type, column))
             _insert(workspace, columns)
     for name, types in zip(names, seen, strict=True):
+        if name == arm and _would_merge(workspace, name, types):
+            continue
         workspace.rows(f"ALTER TABLE source ALTER {quoted(name)} SET DATA TYPE {_duckdb_type(types)}")
     return Rows.of_table(workspace, "source", _QUERY)
+
+
+def _would_merge(workspace: Workspace, column: str, seen: set[type]) -> bool:
+    """Whether whole numbers, such as ids of 64 bits, become equal as numbers of DuckDB: then they stay text."""
+    if not seen or not seen <= {int, type(None)}:
+        return False
+    name = quoted(column)
+    ((merged,),) = workspace.rows(f"SELECT count(DISTINCT {name}) > count(DISTINCT {name}::DOUBLE) FROM source")
+    return bool(merged)
 
 
 def _insert(workspace: Workspace, columns: list[tuple[object, ...]]) -> None:

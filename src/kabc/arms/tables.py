@@ -52,7 +52,7 @@ def table_arms(
     source : path of a .csv, .tsv, .json, .jsonl, .ndjson (each also .gz), .parquet, .arrow, .feather or .ipc file; a
         pattern such as "logs/*.parquet" or a list of files of one format; a pandas or polars frame, an Arrow table, or
         any other frame that narwhals knows.
-    arm : the column that names the arm of a row.
+    arm : the column that names the arm of a row. Names in text files are text: "1.1" and "1.10" are two arms.
     values : the column(s) that make up a sample; default: all others, if there are at most 20.
     wide : one column for each arm instead (`values` then says which columns, `types` is for the column "value");
         missing cells at the end of a column end it.
@@ -63,7 +63,7 @@ def table_arms(
 
     Cost: one scan to count, then about log2(samples of an arm / 64) scans. Memory: what was drawn, DuckDB's 512 MB.
     """
-    rows = open_table(source)
+    rows = open_table(source, as_text=None if wide else arm)
     if not wide:
         return arms_of(rows, arm, values, types, missing, text, seed)
     if arm is not None:

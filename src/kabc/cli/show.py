@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
 from kabc.core.errors import KabcError, SettingsError
+from kabc.core.files import first_same
 from kabc.results.values import Result
 
 
@@ -34,6 +36,15 @@ def expect_folders(*paths: str | None) -> None:
         if path is not None and not Path(path).resolve().parent.is_dir():
             folder = Path(path).resolve().parent
             raise SettingsError(f"cannot write {path}: there is no folder {folder}; create it or choose another path")
+
+
+def expect_other_files(save: str | None, report: str | None, inputs: Sequence[str | Path]) -> None:
+    """Refuse output files that would replace what is read, or each other."""
+    for option, path in (("--save", save), ("--report", report)):
+        if path is not None and first_same(path, inputs) is not None:
+            raise SettingsError(f"{option} {path} is a file that this run reads; choose another path")
+    if save is not None and report is not None and first_same(report, [save]) is not None:
+        raise SettingsError(f"--save and --report are the same file, {report}; choose another path for one of them")
 
 
 def _report(result: Result, path: str) -> None:
@@ -73,6 +84,7 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool)
     from kabc.results.files import load_result
 
     expect_folders(report)
+    expect_other_files(None, report, [path])
     return deliver(load_result(path), save=None, report=report, as_json=as_json, certificate=certificate)
 
 

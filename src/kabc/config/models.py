@@ -152,9 +152,14 @@ def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: 
         data[kind] = _table_of(data, kind, file) | _section(given, kind)
     data |= {key: given[key] for key in given if key in Config.model_fields}
     try:
-        return Config.model_validate(data)
+        config = Config.model_validate(data)
     except ValidationError as error:
         raise SettingsError(_told(error.errors(), data, given, file)) from None
+    if config.clusters == 1:
+        from kabc.core.settings import expect_several_groups
+
+        expect_several_groups(config.clusters)
+    return config
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -22,6 +22,15 @@ def arms_number(value: object) -> int:
     return whole_number("n_arms", value, 2)
 
 
+def expect_several_groups(n_clusters: object) -> None:
+    """Refuse K = 1: its answer is certain without a sample, and says nothing about the arms."""
+    if n_clusters == 1:
+        raise SettingsError(
+            "n_clusters=1 leaves nothing to test: every answer would be one group; to ask whether arms differ, leave "
+            "n_clusters out and pass max_samples (how much to draw)"
+        )
+
+
 def error_probability(value: object) -> float:
     """Delta in (0, 1]: the paper allows 1."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) <= 1:

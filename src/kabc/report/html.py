@@ -9,11 +9,11 @@ import base64
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 
 from kabc.core.errors import SettingsError
+from kabc.core.files import write_text
 from kabc.core.words import counted, percent, plural
 from kabc.report import svg
 from kabc.report.apart_graph import apart_graph
@@ -35,11 +35,8 @@ _MOST_NEEDS = 6
 
 
 def write_report(result: Result, path: str | os.PathLike[str], title: str | None = None) -> None:
-    """Write the report of a result to one HTML file that opens offline."""
-    try:
-        Path(path).write_text(report_html(result, title), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise SettingsError(f"cannot write {os.fspath(path)!r}: {error.strerror}; choose another path") from error
+    """Write the report of a result to one HTML file that opens offline, whole or not at all."""
+    write_text(path, report_html(result, title))
 
 
 def report_html(result: Result, title: str | None = None) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kabc.core.errors import SettingsError
+from kabc.core.files import write_text
 
 if TYPE_CHECKING:
     from kabc.results.values import Result
@@ -18,12 +18,7 @@ _OLD_VERSION = 1
 
 def save_result(result: Result, path: str | os.PathLike[str]) -> None:
     """Write the result to one JSON file, whole or not at all."""
-    text = _written(result.to_dict(full=True))
-    target = Path(path)
-    try:
-        _write(text, target)
-    except OSError as error:
-        raise SettingsError(f"cannot write {str(target)!r}: {error.strerror}; choose another path") from error
+    write_text(path, _written(result.to_dict(full=True)))
 
 
 def _written(document: dict[str, Any]) -> str:
@@ -33,20 +28,6 @@ def _written(document: dict[str, Any]) -> str:
     except UnicodeEncodeError:  # half of a pair of surrogates, out of a file in another encoding
         return json.dumps(document, allow_nan=False, separators=(",", ":"))
     return text
-
-
-def _write(text: str, target: Path) -> None:
-    # beside the target: a rename is atomic only within one file system
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.arms.base import Arm
 from kabc.arms.failures import SpendError
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points, expect_columns
-from kabc.core.settings import positive_number, whole_number
+from kabc.core.settings import expect_several_groups, positive_number, whole_number
 from kabc.results.values import Result
 from kabc.running.draws import Arms, Sources, Workers
 from kabc.running.inputs import Reading, Table, suitable_kernel
@@ -29,20 +30,22 @@ from kabc.strategies.cluster import Cluster
 
 KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
 
+_DELTA = 0.05
+_PILOT = 20  # samples of each arm
 _PILOT_ROUND = 0
 
 
 def cluster(
     arms: Arms | Table,
     n_clusters: int | None = None,
-    delta: float = 0.05,
+    delta: float | None = None,
     *,
     kernel: KernelChoice = None,
     strategy: str | Strategy | None = None,
     strategy_options: Mapping[str, Any] | None = None,
     max_samples: int | None = None,
     min_separation: float | None = None,
-    pilot: int = 20,
+    pilot: int | None = None,
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
     arm: str | None = None,
@@ -63,17 +66,18 @@ def cluster(
     arms : mapping name -> arm, or a sequence of arms (then `names` may name them). An arm is a callable
         ``draw(n, rng)`` returning n samples, (n,) or (n, d), or an array of samples, used up in random order. Or a
         table: a data frame or the path of a file, with `arm` and `values`.
-    n_clusters : K. None when it is not known: then `min_separation` or `max_samples` is needed.
-    delta : largest probability of a wrong certified answer, in (0, 1].
+    n_clusters : K, at least 2. None when it is not known: then `min_separation` or `max_samples` is needed.
+    delta : largest probability of a wrong certified answer, in (0, 1]. None: 0.05.
     kernel : for strategies that test with one: a kernel, or a function from a pilot (n, d) to a kernel. None: Gaussian
-        with the median heuristic on a pilot of `pilot` samples of each arm, which is counted and never tested; Hamming
-        for a table of texts and categories.
+        with the median heuristic on a pilot, which is counted and never tested; Hamming for a table of texts and
+        categories.
     strategy : "anytime" (by betting: by far the fewest samples, no kernel to choose), "kabc" (as published),
-        "kabc-tight" (every improvement that keeps its proof), or a strategy object. Default: "anytime", or "kabc" where
-        a kernel or `min_separation` is given.
+        "kabc-tight" (every improvement that keeps its proof), or a strategy object, which has settings of its own:
+        others beside it are refused. Default: "anytime", or "kabc" where a kernel or `min_separation` is given.
     strategy_options : further settings of the strategy, e.g. ``{"keep_samples": True}``.
     max_samples : stop before more than this many samples are drawn in all.
     min_separation : the paper's s_0, a lower bound of s_*; K is then an output.
+    pilot : samples of each arm that a kernel is chosen on. None: 20.
     seed : makes everything reproducible; a fresh one is drawn, and recorded in the result, if None.
     arm, values, types, missing : of a table: the column that names the arms, the columns of a sample (default: all
         others), their types ("number", "category", "text") and what a missing value means ("raise", "drop", "encode").
@@ -90,6 +94,13 @@ def cluster(
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if strategy is None:
         strategy = "anytime" if kernel is None and min_separation is None else "kabc"
+    expect_several_groups(n_clusters if isinstance(strategy, str) else strategy.n_clusters)
+    if not isinstance(strategy, str):
+        _refuse_other_settings(
+            strategy,
+            own={"n_clusters": n_clusters, "delta": delta, "kernel": kernel},
+            foreign={"strategy_options": strategy_options or None, "min_separation": min_separation, "pilot": pilot},
+        )
     by_kernel = needs_kernel(strategy) if isinstance(strategy, str) else strategy.kernel is not None
     opened = Reading(arm, values, types, missing).opened(arms, by_kernel, seed)
     if kernel is None and by_kernel:
@@ -100,12 +111,31 @@ def cluster(
         sources.workers = Workers.of(executor, workers, len(sources))
         if not isinstance(strategy, str):
             return run.drive(strategy)
+        delta = _DELTA if delta is None else delta
         settings = _Settings(strategy, n_clusters, delta, min_separation, run.budget, dict(strategy_options or {}))
         settings.check(kernel, len(sources))
-        return run.settle_kernel_and_drive(settings, kernel, pilot)
+        return run.settle_kernel_and_drive(settings, kernel, _PILOT if pilot is None else pilot)
     finally:
         sources.close()
         run.show.done()
+
+
+def _refuse_other_settings(strategy: Strategy, own: Mapping[str, Any], foreign: Mapping[str, Any]) -> None:
+    """A strategy object is run as it was made; settings that say otherwise would be ignored, so they are refused."""
+    for name, value in own.items():
+        its = getattr(strategy, name)
+        if value is not None and not (value is its or value == its):
+            has = "which has no kernel" if name == "kernel" and its is None else f"which has {name}={its!r}"
+            raise SettingsError(
+                f"{name}={value!r} is given beside a strategy object, {has}; leave {name}= out, or make the strategy "
+                "with it"
+            )
+    for name, value in foreign.items():
+        if value is not None:
+            raise SettingsError(
+                f"{name}={value!r} is given beside a strategy object, which is run as it was made; leave {name}= out, "
+                "or pass the strategy by its name"
+            )
 
 
 def _seed(seed: int | None) -> int:
@@ -151,7 +181,7 @@ class _Settings:
         return self._make(len(sources), kernel, min(affordable, default=2))
 
     def _make(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
-        if self.n_clusters is not None or (kernel is None and self.min_separation is None):
+        if self.n_clusters is not None or not needs_kernel(self.strategy):
             return make_strategy(self.strategy, n_arms, self.n_clusters, self.delta, kernel, self.options)
         assert kernel is not None
         if self.options:
@@ -220,14 +250,25 @@ class _Run:
         """Ask, draw, tell until something ends it."""
         if strategy.n_arms != len(self.sources):
             raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {len(self.sources)}")
+        self._refuse_rows_again(strategy)
         with _one_thread_for_small_matrices(strategy):
             return self._driven(strategy)
 
+    def _refuse_rows_again(self, strategy: Strategy) -> None:
+        pools = [name for name, arm in zip(self.sources.names, self.sources.arms, strict=True) if _ends(arm)]
+        if strategy.n_samples and pools and not strategy.stopped:
+            raise SettingsError(
+                f"the strategy was told {strategy.n_samples:,} samples already, and arm {pools[0]!r} is a pool: "
+                "rows that it has seen would be drawn twice; pass a new strategy object, or arms that are functions"
+            )
+
     def _driven(self, strategy: Strategy) -> Result:
         before = strategy.n_samples
+        # a strategy that goes on gets the draws of later rounds: those of the first ones it has seen
+        first = _PILOT_ROUND + len(strategy.rounds)
         telling = False
         status: Status | None = None
-        number = _PILOT_ROUND
+        number = first
         try:
             while not strategy.stopped:
                 request = strategy.ask()
@@ -241,7 +282,7 @@ class _Run:
                     telling = True
                     _tell(strategy, samples, self.sources.names)
                     telling = False
-                self._told(strategy, number)
+                self._told(strategy, number, number - first)
         except KeyboardInterrupt:
             if telling:  # the strategy is neither before nor after the round: nothing it says would be certain
                 raise
@@ -264,9 +305,9 @@ class _Run:
     def _total(self, request: Mapping[int, int]) -> int:
         return self.sources.n_samples + sum(request.values())
 
-    def _told(self, strategy: Strategy, number: int) -> None:
+    def _told(self, strategy: Strategy, number: int, of_this_run: int) -> None:
         self.show(f"round {number}: {strategy.rounds[-1].n_groups} group(s) after {self._so_far()}")
-        if self.tracer.wants(number):
+        if self.tracer.wants(of_this_run):
             self.tracer.add(strategy.n_samples, strategy.evidence())
         if self.on_round is not None:
             self.on_round(strategy.rounds[-1])
@@ -300,6 +341,10 @@ class _Run:
             samples=samples,
             trace=self.tracer.trace(),
         )
+
+
+def _ends(arm: Arm) -> bool:
+    return arm.remaining is not None
 
 
 def _one_thread_for_small_matrices(strategy: Strategy) -> AbstractContextManager[object]:

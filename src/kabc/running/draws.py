@@ -7,6 +7,7 @@ by sample among each other, so that a drift in time does not favour one of them.
 
 from __future__ import annotations
 
+import copy
 import heapq
 import pickle
 from collections import deque
@@ -181,6 +182,7 @@ class _Drawing:
         try:
             rows = get()
             _expect_rows(rows, self._size[arm])
+            rows = _own(rows)
         except ArmError as error:
             raise (error if error.arm is not None else error.of_arm(self._sources.names[arm])) from error.__cause__
         self._rows[arm].append(rows)
@@ -225,6 +227,13 @@ def _expect_rows(rows: ArrayLike, count: int) -> None:
         ) from None
     if got != count:
         raise ArmError(f"returned {got} samples when asked for {count}; draw(n, rng) must return exactly n rows")
+
+
+def _own(rows: ArrayLike) -> ArrayLike:
+    """A copy: an arm may write its next samples into what it has returned."""
+    with suppress(Exception):  # what cannot be copied is left to the strategy, which refuses what is no array
+        return copy.deepcopy(rows)
+    return rows
 
 
 def _picklable(arm: Arm) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import kabc
-from kabc import AnytimeKABC, Partition, ProtocolError, SettingsError
+from kabc import AnytimeKABC, Partition, SettingsError
 from kabc.core.scores.maps import Custom, FeatureMap, Levels, Products, Ranks, Scaled
 
 Draw = Callable[[np.random.Generator, int, int], NDArray[Any]]  # rng, arm, how many
@@ -81,14 +82,11 @@ def test_groups_are_found_and_certified_from_few_samples(n_arms: int, centres: l
     sound(strategy)
 
 
-def test_one_group_needs_no_samples() -> None:
-    strategy = AnytimeKABC(4, 1, 0.05)
-    assert strategy.status == "decided"
-    assert strategy.ask() == {}
-    assert strategy.recommend() == Partition((0, 0, 0, 0))
-    assert strategy.recommend().certified
-    with pytest.raises(ProtocolError, match="stopped"):
-        strategy.tell({0: [1.0]})
+def test_one_group_is_refused_because_nothing_would_be_tested() -> None:
+    with pytest.raises(SettingsError, match=r"n_clusters=1 leaves nothing to test.*max_samples"):
+        AnytimeKABC(4, 1, 0.05)
+    with pytest.raises(SettingsError, match="n_clusters must be a whole number from 2 to 4, got 0"):
+        AnytimeKABC(4, 0, 0.05)
 
 
 def test_as_many_groups_as_arms_are_decided_when_all_pairs_are_told_apart() -> None:
@@ -380,6 +378,63 @@ def test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence() 
         total += np.exp(future._wealth[arm, column] - strategy._wealth[arm, column])
     assert total / len(outcomes) <= 1 + 1e-9
     assert total / len(outcomes) > 0.2  # a bet, not a loss of everything
+
+
+# ---------------------------------------------------------------- the certificate
+
+
+def printed_thresholds(strategy: AnytimeKABC) -> set[str]:
+    rule = "\n".join(strategy.guarantee().rule)
+    return set(re.findall(r"(?<== )[\d.,e+]*\d", rule))
+
+
+def thresholds(strategy: AnytimeKABC) -> set[str]:
+    found = strategy.evidence().log_threshold[~np.eye(strategy.n_arms, dtype=bool)]
+    return {f"{value:,.6g}" for value in np.exp(found[np.isfinite(found)]).tolist()}
+
+
+def late_group(rng: np.random.Generator, arm: int, n: int) -> NDArray[Any]:
+    """One arm of sixty differs, and it is not among the first ones."""
+    first = AnytimeKABC(60, 2, 0.05, maps=[Scaled()]).ask()
+    return rng.normal(9.0 * (arm == min(set(range(60)) - set(first))), 1.0, (n, 1))
+
+
+@pytest.mark.parametrize(
+    ("n_arms", "n_clusters", "delta", "draw", "rounds"),
+    [
+        (6, 2, 0.05, at([0, 5]), 0),
+        (6, 2, 0.05, at([0, 5]), 60),
+        (7, 3, 0.1, at([0, 5, 10]), 60),
+        (6, None, 0.05, at([0, 5]), 20),
+        (60, 2, 0.05, at([0, 7]), 5),
+        (60, 2, 0.05, at([0, 7]), 60),
+        (60, 2, 0.05, late_group, 60),
+    ],
+)
+def test_the_certificate_prints_the_thresholds_that_were_used(
+    n_arms: int, n_clusters: int | None, delta: float, draw: Draw, rounds: int
+) -> None:
+    strategy = play(AnytimeKABC(n_arms, n_clusters, delta, maps=[Scaled()]), draw, rounds=rounds)
+    assert thresholds(strategy) <= printed_thresholds(strategy)
+    pairs = np.isfinite(strategy.evidence().log_evidence)
+    assert pairs.any()
+
+
+def test_without_k_all_of_delta_is_for_pairs_and_no_claim_is_spoken_of() -> None:
+    strategy = play(AnytimeKABC(6, None, 0.05, maps=[Scaled()]), at([0, 5]), rounds=20)
+    assert thresholds(strategy) == printed_thresholds(strategy) == {"300"}  # 15 pairs / 0.05
+    said = strategy.guarantee()
+    assert not [line for line in (said.claim, *said.rule) if "claim" in line or "K" in line or "first" in line]
+
+
+def test_with_k_the_shares_of_delta_are_printed() -> None:
+    rule = "\n".join(AnytimeKABC(6, 2, 0.05).guarantee().rule)
+    assert "15 / 0.0125 = 1,200" in rule
+    assert "k(k + 1) / 0.0375" in rule
+    many = "\n".join(AnytimeKABC(60, 2, 0.05).guarantee().rule)
+    assert "276 / 0.003125 = 88,320" in many  # a quarter of half of half of delta
+    assert "k(k + 1) / 0.01875" in many
+    assert "36 / 0.025 = 1,440" in many
 
 
 # ---------------------------------------------------------------- error rates

@@ -31,7 +31,7 @@ from kabc.core.partitions import Partition, components
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.core.scores.maps import FeatureMap, default_maps
-from kabc.core.settings import whole_number
+from kabc.core.settings import expect_several_groups, whole_number
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime.claims import Claim, renamed
 from kabc.strategies.anytime.doubts import log_doubt
@@ -56,8 +56,8 @@ class AnytimeKABC(Stepwise):
 
     Parameters
     ----------
-    n_arms, n_clusters, delta : N, K, error probability. With K = None it never stops by itself; pairs told apart and
-        the lower bound on the number of groups are certified all the same.
+    n_arms, n_clusters, delta : N, K (at least 2), error probability. With K = None it never stops by itself; pairs
+        told apart and the lower bound on the number of groups are certified all the same.
     maps : feature maps that scores are learned on; default: see `kabc.core.scores.maps.default_maps`.
     seed : chooses the arms to start with when there are many.
 
@@ -76,7 +76,8 @@ class AnytimeKABC(Stepwise):
         seed: int = 0,
     ) -> None:
         super().__init__(n_arms, delta)
-        self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 1, self.n_arms)
+        expect_several_groups(n_clusters)
+        self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         self._maps = None if maps is None else tuple(maps)
         self._order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         # --- state
@@ -87,6 +88,7 @@ class AnytimeKABC(Stepwise):
         self._scorers: list[Scorer] = []
         self._reps: tuple[int, ...] = ()
         self._stage = 0
+        self._pair_shares: list[tuple[int, float]] = []  # arms of the core at each stage, error share of their pairs
         self._core = np.zeros(0, dtype=np.intp)
         self._wealth: Array = np.zeros((self.n_arms, 0))  # (N, C)
         self._best: Array = np.zeros((self.n_arms, 0))  # running maximum
@@ -103,8 +105,6 @@ class AnytimeKABC(Stepwise):
         self._n_claims = 0
         self._doubted = False  # a claim is proven, but one of its groups looks like two
         self._widen_core()
-        if self.n_clusters == 1:
-            self._status = "decided"
 
     # ------------------------------------------------------------ what to draw
 
@@ -146,6 +146,7 @@ class AnytimeKABC(Stepwise):
         pairs = math.comb(len(self._core), 2)
         share = self._core_delta(whole) if whole and before == 0 else self._core_delta(False) / 2**self._stage
         share *= 1 - CLAIMS if self.n_clusters is not None else 1
+        self._pair_shares.append((len(self._core), share))
         wide = ((0, 0), (0, extra))
         self._wealth, self._best = np.pad(self._wealth, wide), np.pad(self._best, wide)
         self._limits = np.pad(self._limits, wide, constant_values=math.log(pairs / share))
@@ -156,6 +157,14 @@ class AnytimeKABC(Stepwise):
     def _core_delta(self, whole: bool) -> float:
         """Error probability of what is said of the core: half of it if there are arms outside."""
         return self.delta if whole else self.delta / 2
+
+    def _claims_share(self) -> float:
+        """Error probability of all claims together."""
+        return CLAIMS * self._core_delta(len(self._core) == self.n_arms)
+
+    def _outside_share(self) -> float:
+        """Error probability of what is said of the arms outside the core."""
+        return self.delta / 2
 
     # ------------------------------------------------------------ what was drawn
 
@@ -314,8 +323,7 @@ class AnytimeKABC(Stepwise):
         foreign = guess[self._core, None] != np.arange(self._n_groups())
         if (self._won[self._core][foreign] > 0).all():
             self._n_claims += 1
-            delta = CLAIMS * self._core_delta(len(self._core) == self.n_arms)
-            self._claim = Claim(guess, self._n_claims, delta, self.n_samples)
+            self._claim = Claim(guess, self._n_claims, self._claims_share(), self.n_samples)
 
     def _doubts(self, groups: NDArray[np.intp]) -> bool:  # (C,)
         """Whether a group looks like two: then go on until it does not any more, or K is contradicted."""
@@ -376,7 +384,7 @@ class AnytimeKABC(Stepwise):
         if len(outside):
             # of the K representatives at most one is in an arm's group: one event for each arm
             self._limits[outside] = np.inf
-            self._limits[outside[:, None], found.representatives] = math.log(len(outside) / (self.delta / 2))
+            self._limits[outside[:, None], found.representatives] = math.log(len(outside) / self._outside_share())
 
     def _assign(self, told: NDArray[np.bool_]) -> None:  # (N, C)
         assert self.n_clusters is not None
@@ -406,8 +414,7 @@ class AnytimeKABC(Stepwise):
 
     def recommend(self) -> Partition:
         if self._status == "decided":
-            labels = self._labels.tolist() if self.n_clusters != 1 else [0] * self.n_arms
-            return Partition.of(labels, certified=True)
+            return Partition.of(self._labels.tolist(), certified=True)
         if self.n_clusters is None or not self._scorers:
             return components(~self.evidence().told_apart)
         guess = np.where(self._labels >= 0, self._labels, self._scorers[self._best_expert()].labels)
@@ -418,11 +425,17 @@ class AnytimeKABC(Stepwise):
         return Evidence.of_bets(*blocks, compared=self._core.copy())
 
     def guarantee(self) -> Guarantee:
+        known = self.n_clusters is not None
+        follows = (
+            "a decided partition is the right one if there are exactly K groups."
+            if known
+            else "there are at least as many groups as it says."
+        )
         return Guarantee(
             strategy=f"Anytime KABC(delta = {self.delta:g}, K = {self.n_clusters})",
             claim=(
                 f"with probability at least {1 - self.delta:g}, whenever it is looked at, no two arms of one group "
-                "have been told apart, so that a decided partition is the right one if there are exactly K groups."
+                f"have been told apart, so that {follows}"
             ),
             assumptions=(
                 "samples of an arm are independent and identically distributed",
@@ -433,11 +446,44 @@ class AnytimeKABC(Stepwise):
                 "new samples x of one arm and y of the other multiply it by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
                 "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
                 "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
-                "a pair is told apart when its evidence reaches N(N - 1)/2 / (delta/4), by Ville's inequality",
-                "the k-th guess of the whole partition is claimed; only samples drawn later count for a claim",
-                "it takes evidence k(k + 1) / (3 delta/4) for each arm against each group that is not its own",
-                "and the square root of that for each pair across groups of two arms or more",
-                "a claim with all of this is proven: no other partition into at most K groups is left",
-                "many arms: first a random core, with half of delta; then the others against one arm of each group",
+                *self._rule_of_pairs(),
+                *(self._rule_of_claims() if known else ()),
+                *self._rule_outside(),
             ),
         )
+
+    def _rule_of_pairs(self) -> list[str]:
+        """Thresholds as they were set, one for each stage of the core."""
+        lines = []
+        for stage, (arms, share) in enumerate(self._pair_shares):
+            whose = "" if arms == self.n_arms and not stage else f" of the first {arms:,} arms"
+            lines.append(
+                f"{'a later pair' if stage else 'a pair'}{whose} is told apart when its evidence reaches "
+                f"{_ratio(math.comb(arms, 2), share)}: pairs over their share of delta, by Ville's inequality"
+            )
+        return lines
+
+    def _rule_of_claims(self) -> list[str]:
+        needed = f"k(k + 1) / {self._claims_share():.6g}"
+        if self._claim is not None:
+            needed += f" = {math.exp(self._claim.limit):,.6g} (k = {self._n_claims})"
+        return [
+            "the k-th guess of the whole partition is claimed; only samples drawn later count for a claim",
+            f"it takes evidence {needed} for each arm against each group that is not its own",
+            "and the square root of that for each pair across groups of two arms or more",
+            "a claim with all of this is proven: no other partition into at most K groups is left",
+        ]
+
+    def _rule_outside(self) -> list[str]:
+        outside = self.n_arms - len(self._core)
+        if not outside:
+            return []
+        needed = _ratio(outside, self._outside_share())
+        return [
+            f"the first {len(self._core):,} arms are chosen at random and grouped first",
+            f"each of the others is then told apart from one arm of each group when its evidence reaches {needed}",
+        ]
+
+
+def _ratio(count: int, share: float) -> str:
+    return f"{count:,} / {share:.6g} = {count / share:,.6g}"
