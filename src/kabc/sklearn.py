@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.errors import SampleError, SettingsError
-from kabc.results.result import STATUS_WORDS, Result
+from kabc.results.values import Result
+from kabc.results.words import STATUS_WORDS
 from kabc.running.cluster import KernelChoice, cluster
 
 try:

@@ -14,18 +14,25 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Call
 
-GROUPS = [["a", "c"], ["b", "d"]]
+
+def numbered(*groups: list[str]) -> list[dict[str, object]]:
+    return [{"number": number, "arms": arms} for number, arms in enumerate(groups, 1)]
+
+
+GROUPS = numbered(["a", "c"], ["b", "d"])
 
 
 def test_a_table_gives_groups_with_sizes_and_the_types_that_were_inferred(kabc: Call, machines: Path) -> None:
     answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1)
     assert answer.code == 0, answer.err
-    assert answer.out.startswith("decided: the partition is certified")
+    assert answer.out.startswith("2 groups, wrong with probability at most 5 % if there are exactly 2 groups (")
     assert "group 1, 2 arms: a, c" in answer.out
     assert "group 2, 2 arms: b, d" in answer.out
     assert "samples per arm:" in answer.out
@@ -66,14 +73,14 @@ def test_strategies_with_a_kernel_and_their_options_run_too(kabc: Call, tmp_path
         "run", data, "--arm", "machine", "--clusters", 2, "--strategy", strategy, "--seed", 1, "--json", *options
     )
     assert answer.code == 0, answer
-    assert answer.json()["groups"] == [["a", "c"], ["b"]]
+    assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
 
 
 def test_a_wide_table_has_an_arm_for_each_column(kabc: Call, tmp_path: Path) -> None:
     wide = tmp_path / "wide.csv"
     wide.write_text("x,y,z\n" + "\n".join(f"{i % 5},{i % 5},{i % 5 + 40}" for i in range(80)))
     answer = kabc("run", wide, "--wide", "--clusters", 2, "--seed", 1, "--json")
-    assert answer.json()["groups"] == [["x", "y"], ["z"]]
+    assert answer.json()["groups"] == numbered(["x", "y"], ["z"])
 
 
 def test_a_query_is_a_source(kabc: Call, machines: Path, tmp_path: Path) -> None:
@@ -99,7 +106,7 @@ def test_timings_of_hyperfine_are_recognised(kabc: Call, tmp_path: Path) -> None
     timings.write_text(json.dumps({"results": results}))
     answer = kabc("run", timings, "--clusters", 2, "--seed", 1, "--json")
     assert answer.code == 0, answer
-    assert sorted(map(sorted, answer.json()["groups"])) == [["branch", "new"], ["old"]]
+    assert sorted(sorted(group["arms"]) for group in answer.json()["groups"]) == [["branch", "new"], ["old"]]
 
 
 def test_commands_are_arms(kabc: Call) -> None:
@@ -110,7 +117,7 @@ def test_commands_are_arms(kabc: Call) -> None:
         *("--measure", "output", "--clusters", 2, "--seed", 1, "--json"),
     )
     assert answer.code == 0, answer
-    assert answer.json()["groups"] == [["a", "c"], ["b"]]
+    assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
 
 
 def test_a_spent_budget_is_undecided_and_says_what_is_missing(kabc: Call, machines: Path) -> None:
@@ -118,7 +125,8 @@ def test_a_spent_budget_is_undecided_and_says_what_is_missing(kabc: Call, machin
     answer = kabc(*words, "--max-samples", 60)
     assert answer.code == 3
     assert "a guess" in answer.out
-    assert "certified: at least 1 group(s); 0 of 6 pairs are told apart" in answer.out
+    assert "at most 5 %: at least 1 group; 0 of 6 pairs are told apart" in answer.out
+    assert "the budget is spent" in answer.out
     assert kabc(*words).code == 3  # the table has no more rows
     facts = kabc(*words, "--json").json()
     assert facts["status"] == "exhausted"
@@ -132,8 +140,8 @@ def test_more_groups_than_asked_for_are_another_exit_code(kabc: Call, tmp_path: 
     data.write_text("m,x\n" + "\n".join(rows))
     answer = kabc("run", data, "--arm", "m", "--clusters", 2, "--strategy", "kabc-tight", "--seed", 1)
     assert answer.code == 4, answer
-    assert answer.out.startswith("contradicted")
-    assert "certified: at least 3 group(s)" in answer.out
+    assert answer.out.startswith("More than 2 groups: at least 3 are certified (")
+    assert "Try a larger number of groups." in answer.out
 
 
 def test_without_clusters_all_rows_are_used_for_a_lower_bound(kabc: Call, machines: Path) -> None:
@@ -213,7 +221,7 @@ def test_endpoints_of_a_file_are_arms_and_the_spend_is_told(kabc: Call, tmp_path
         server.shutdown()
     facts = answer.json()
     assert answer.code == 0, answer
-    assert facts["groups"] == [["a", "c"], ["b"]]
+    assert facts["groups"] == numbered(["a", "c"], ["b"])
     assert facts["spent"] == 0.25 * facts["n_samples"]
     assert over.code == 3
     assert over.json()["n_samples"] <= 7
@@ -228,6 +236,62 @@ def test_texts_and_categories_are_compared_with_and_without_a_kernel(kabc: Call,
     for strategy in ("anytime", "kabc-tight"):
         answer = kabc("run", data, "--arm", "endpoint", "--clusters", 2, "--strategy", strategy, "--seed", 1, "--json")
         assert answer.code == 0, answer
-        assert answer.json()["groups"] == [["a", "c"], ["b"]]
+        assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
         assert any("answer: category" in note for note in answer.json()["notes"])
         assert ("Hamming" in answer.json()["kernel"]) == (strategy == "kabc-tight")
+
+
+@pytest.mark.parametrize("option", ["--save", "--report"])
+@pytest.mark.parametrize(
+    "name", ["data.csv", "link.csv", "part2.csv", "times.json", "config.toml", "runs.db", "url.db", "runs.duckdb"]
+)
+def test_a_run_does_not_write_over_what_it_reads(
+    kabc: Call, machines: Path, tmp_path: Path, name: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = machines.read_text(encoding="utf-8")
+    for file in ("data.csv", "part1.csv", "part2.csv"):
+        Path(file).write_text(rows, encoding="utf-8")
+    Path("link.csv").symlink_to("data.csv")
+    Path("config.toml").write_text('clusters = 2\n[table]\npath = "data.csv"\narm = "machine"\n', encoding="utf-8")
+    times = {"results": [{"command": c, "times": [i + 0.1 * j for j in range(30)]} for i, c in enumerate("ab")]}
+    Path("times.json").write_text(json.dumps(times), encoding="utf-8")
+    table = pl.read_csv("data.csv")
+    for database in ("runs.db", "url.db"):
+        with sqlite3.connect(database) as connection:
+            connection.execute("CREATE TABLE runs (machine TEXT, vibration REAL)")
+            connection.executemany("INSERT INTO runs VALUES (?, ?)", table.select("machine", "vibration").rows())
+        connection.close()
+    with duckdb.connect("runs.duckdb") as opened:
+        opened.execute("CREATE TABLE runs AS SELECT * FROM 'data.csv'")
+    of_table = ["--arm", "machine", "--clusters", 2]
+    query = ["--sql", "SELECT machine, vibration FROM runs", *of_table]
+    words: dict[str, list[object]] = {
+        "data.csv": ["data.csv", *of_table],
+        "link.csv": ["data.csv", *of_table],
+        "part2.csv": ["part*.csv", *of_table],
+        "times.json": ["times.json", "--clusters", 2],
+        "config.toml": ["--config", "config.toml"],
+        "runs.db": [*query, "--database", "runs.db"],
+        "url.db": [*query, "--database", "sqlite:///url.db"],
+        "runs.duckdb": [*query, "--database", "runs.duckdb"],
+    }
+    before = Path(name).read_bytes()
+    answer = kabc("run", *words[name], option, name)
+    assert answer.code == 2
+    assert not answer.out
+    assert f"{option} {name} is a file that this run reads" in answer.err
+    assert "choose another path" in answer.err
+    assert Path(name).read_bytes() == before
+
+
+def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "result.json"
+    words = ["run", machines, "--arm", "machine", "--clusters", 2]
+    assert kabc(*words, "--save", saved, "--report", saved).code == 2
+    assert not saved.exists()
+    assert kabc(*words, "--save", saved).code == 0
+    before = saved.read_bytes()
+    answer = kabc("show", saved, "--report", saved)
+    assert (answer.code, saved.read_bytes()) == (2, before)
+    assert "--report" in answer.err and "choose another path" in answer.err

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.report.pair_map import draw_pair_map, group_map, pair_map
-from kabc.results.result import STATUS_WORDS
+from kabc.results.words import STATUS_WORDS
 from tests.report.examples import result_of
 
 PNG = b"\x89PNG\r\n\x1a\n"

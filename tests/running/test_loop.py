@@ -9,8 +9,8 @@ import pytest
 
 import kabc
 from kabc.running.loop import Loop, blas_threads
+from kabc.strategies import BOC
 from kabc.strategies.base import Request
-from kabc.strategies.peers.boc import BOC
 
 KERNEL = kabc.Gaussian(bandwidth=1.0)
 

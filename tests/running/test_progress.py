@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kabc.running.progress import Ticker, counted, sigterm_interrupts, uninterrupted
+from kabc.running.progress import Ticker, sigterm_interrupts, uninterrupted
 from tests.cli.clock import Clock
 
 
@@ -70,10 +70,6 @@ def test_a_file_gets_whole_lines(clock: Clock, capsys: pytest.CaptureFixture[str
     show("round 1")
     show.done()
     assert capsys.readouterr().err == "round 1\n"
-
-
-def test_plurals_are_real() -> None:
-    assert [counted(n, "sample") for n in (0, 1, 2, 1200)] == ["0 samples", "1 sample", "2 samples", "1,200 samples"]
 
 
 def interrupted(times: int, show: Ticker) -> bool:

@@ -52,6 +52,25 @@ def sql_arms(
     return arms_of(rows, arm, values, types, missing, text, seed)
 
 
+def database_file(database: str) -> str | None:
+    """The file that a database is, or None where it is a server."""
+    file = _duckdb_file(database)
+    if file is not None:
+        return file
+    if _is_sqlite_file(database):
+        return database
+    sqlalchemy = library("sqlalchemy")
+    try:
+        url: URL = sqlalchemy.make_url(database)
+    except sqlalchemy.exc.ArgumentError:
+        return None  # refused, in better words, when it is opened
+    return (url.database or "").removeprefix("file:") or None if url.get_backend_name() == "sqlite" else None
+
+
+def _is_sqlite_file(database: str) -> bool:
+    return Path(database).suffix in _SQLITE_FILES and ":" not in database
+
+
 def _duckdb_file(database: str) -> str | None:
     if database.startswith("duckdb:"):
         return database.removeprefix("duckdb:").removeprefix("///")
@@ -101,7 +120,7 @@ def _from_server(query: str, database: str, arm: str | None) -> Rows:
 
 def _engine(database: str) -> Engine:
     sqlalchemy = library("sqlalchemy")
-    if Path(database).suffix in _SQLITE_FILES and ":" not in database:
+    if _is_sqlite_file(database):
         database = f"sqlite:///{database}"
     try:
         url: URL = sqlalchemy.make_url(database)

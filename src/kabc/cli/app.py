@@ -113,7 +113,7 @@ def run(
     from kabc.config.overlay import configured
 
     settings = configured(config, _given(ctx.params))
-    return run_it(settings, as_json=as_json, quiet=quiet, certificate=certificate)
+    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate)
 
 
 @app.command()

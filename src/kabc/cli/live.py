@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from kabc.running.progress import counted
+from kabc.core.words import counted
 from kabc.running.snapshots import Snapshot
 
 _QUIET_SECONDS = 2.0  # shorter runs say nothing

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 
 from kabc.arms.base import NamedArms
 from kabc.cli.live import LivePanel
-from kabc.cli.show import deliver, expect_folders
+from kabc.cli.show import deliver, expect_folders, expect_other_files
 from kabc.config.models import Config
-from kabc.config.sources import open_arms
+from kabc.config.sources import input_files, open_arms
 from kabc.core.errors import ArmError, SettingsError
-from kabc.results.result import Result
+from kabc.results.values import Result
 from kabc.running.cluster import cluster
 from kabc.running.progress import sigterm_interrupts
 from kabc.strategies import needs_kernel
 
 
-def run_it(config: Config, *, as_json: bool, quiet: bool, certificate: bool) -> int:
+def run_it(config: Config, config_file: Path | None, *, as_json: bool, quiet: bool, certificate: bool) -> int:
     """Draw, decide, save, print; the exit code says how it ended."""
-    expect_folders(config.save, config.report)  # before a single sample is paid for
+    # before a single sample is paid for
+    expect_folders(config.save, config.report)
+    if config.save or config.report:
+        read = input_files(config) + ([] if config_file is None else [str(config_file)])
+        expect_other_files(config.save, config.report, read)
     with sigterm_interrupts():
         result = _drawn(config, quiet)
     return deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)

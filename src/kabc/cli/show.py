@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
 from kabc.core.errors import KabcError, SettingsError
-from kabc.results.result import Result
+from kabc.core.files import first_same
+from kabc.results.values import Result
 
 
 def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
@@ -37,6 +38,15 @@ def expect_folders(*paths: str | None) -> None:
             raise SettingsError(f"cannot write {path}: there is no folder {folder}; create it or choose another path")
 
 
+def expect_other_files(save: str | None, report: str | None, inputs: Sequence[str | Path]) -> None:
+    """Refuse output files that would replace what is read, or each other."""
+    for option, path in (("--save", save), ("--report", report)):
+        if path is not None and first_same(path, inputs) is not None:
+            raise SettingsError(f"{option} {path} is a file that this run reads; choose another path")
+    if save is not None and report is not None and first_same(report, [save]) is not None:
+        raise SettingsError(f"--save and --report are the same file, {report}; choose another path for one of them")
+
+
 def _report(result: Result, path: str) -> None:
     from kabc.report.html import write_report
 
@@ -48,9 +58,6 @@ def _print_answer(result: Result, written: list[str], *, as_json: bool, certific
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
     print(result)
-    if not result.certified:  # what is certified is said apart from what is a guess
-        told, pairs = result.evidence.n_told_apart, math.comb(len(result.names), 2)
-        print(f"certified: at least {result.n_groups_at_least} group(s); {told:,} of {pairs:,} pairs are told apart")
     if certificate:
         print(f"\n{result.certificate()}")
     for line in written:
@@ -74,15 +81,17 @@ def print_strategies(*, as_json: bool) -> int:
 
 def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool) -> int:
     """A saved answer, as `kabc run` printed it."""
-    from kabc.results.saved import load_result
+    from kabc.results.files import load_result
 
     expect_folders(report)
+    expect_other_files(None, report, [path])
     return deliver(load_result(path), save=None, report=report, as_json=as_json, certificate=certificate)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
     """What changed from one saved answer to a later one."""
-    from kabc.results.saved import compare, load_result
+    from kabc.results.compare import compare
+    from kabc.results.files import load_result
 
     found = compare(load_result(old), load_result(new))
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from typing import Literal
 
 from kabc.arms.base import NamedArms
@@ -30,6 +31,26 @@ def open_arms(config: Config, seed: int, *, with_kernel: bool) -> NamedArms:
             text = _text(with_kernel)
             return http_arms(endpoints, text=text, **http.model_dump(exclude={"endpoints"}))
     raise AssertionError("a config without a source is refused earlier")
+
+
+def input_files(config: Config) -> list[str]:
+    """Files that are read while arms are opened or drawn."""
+    match config.source:
+        case Table() as table:
+            patterns = [table.path] if isinstance(table.path, str) else table.path
+            # not Path.glob: patterns may start at a root
+            matching = (file for pattern in patterns for file in glob.glob(pattern, recursive=True))  # noqa: PTH207
+            return [*patterns, *matching]
+        case Timings() as timings:
+            return [timings.path]
+        case Http() as http:
+            return [http.prompts] if isinstance(http.prompts, str) else []
+        case Sql() as sql:
+            from kabc.arms.sql import database_file
+
+            file = database_file(sql.database)
+            return [] if file is None else [file]
+    return []
 
 
 def _table(table: Table, seed: int, with_kernel: bool) -> NamedArms:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
+from kabc.core.words import counted
 from kabc.planning.cost import Cost
 from kabc.running.loop import Loop, Told, blas_threads
-from kabc.running.progress import Ticker, counted
+from kabc.running.progress import Ticker
 from kabc.strategies.base import Request, Strategy
 
 _RUNS = 5

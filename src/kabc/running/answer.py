@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kabc.results.result import Result, Trace
+from kabc.results.values import Result, Trace
 from kabc.running.record import drift_notes
 from kabc.running.sources import Sources
 from kabc.strategies.answers import Status

@@ -10,7 +10,7 @@ from typing import Any
 
 from kabc.core.errors import SettingsError
 from kabc.core.settings import whole_number
-from kabc.results.result import Result
+from kabc.results.values import Result
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.run import Run

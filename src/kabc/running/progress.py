@@ -45,11 +45,6 @@ def _to_stderr(line: str) -> None:
     sys.stderr.flush()
 
 
-def counted(number: int, noun: str) -> str:
-    """1 sample, 2 samples."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 @contextmanager
 def uninterrupted(show: Ticker) -> Iterator[None]:
     """Ctrl-C takes effect after the block; a second one at once. So does SIGTERM, if the program handles it.

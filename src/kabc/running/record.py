@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.evidence.pairs import Evidence
-from kabc.results.result import Trace
+from kabc.results.values import Trace
 from kabc.running.snapshots import Snapshot
 
 _MOST_ROWS = 500  # of an arm

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from kabc.arms.failures import SpendError
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
-from kabc.results.result import Result
+from kabc.core.words import counted
+from kabc.results.values import Result
 from kabc.running.answer import Outcome, answer
 from kabc.running.loop import Loop, Told, blas_threads
 from kabc.running.pilot import PILOT_ROUND, chosen_kernel
-from kabc.running.progress import Ticker, counted, uninterrupted
+from kabc.running.progress import Ticker, uninterrupted
 from kabc.running.record import Tracer
 from kabc.running.settings import Settings
 from kabc.running.snapshots import Listener, Snapshot

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.settings import expect_several_groups, positive_number, whole_number
-from kabc.running.progress import counted
+from kabc.core.words import counted
 from kabc.strategies import make_strategy, needs_kernel
 from kabc.strategies.base import Strategy
 from kabc.strategies.cluster import Cluster

@@ -11,7 +11,7 @@ import numpy as np
 
 from kabc.core.errors import ProtocolError
 from kabc.core.evidence.pairs import Evidence
-from kabc.results.result import _more_samples as more_samples
+from kabc.results.forecast import more_samples
 from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.core.errors import ArmError
+from kabc.core.words import counted
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
-from kabc.running.progress import Ticker, counted
+from kabc.running.progress import Ticker
 from kabc.running.record import Kept
 from kabc.strategies.base import Request
 
