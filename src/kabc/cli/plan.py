@@ -1,4 +1,4 @@
-"""`kabc plan`: what a run will cost, by the strategies side by side, in samples, money and time."""
+"""`kabc plan`: what a run will cost in samples, money and time, strategies side by side."""
 
 from __future__ import annotations
 

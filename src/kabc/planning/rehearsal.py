@@ -13,7 +13,7 @@ from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
-from kabc.running.loop import Loop, Told, blas_threads
+from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.progress import Ticker
 from kabc.strategies.base import Request, Strategy
 
@@ -127,7 +127,7 @@ def _rehearsed(strategy: Strategy, simulated: SimulatedArms, run: int, show: Tic
     """Run the strategy until it stops, goes wrong or takes too many samples; whether it went wrong."""
     rng = np.random.default_rng(run)
 
-    def draw(request: Request) -> Told:
+    def draw(request: Request) -> Drawn:
         show(f"plan: simulated run {run + 1}, {counted(strategy.n_samples, 'sample')} so far")
         return {arm: simulated.draw(arm, count, rng) for arm, count in request.items()}
 

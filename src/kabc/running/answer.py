@@ -12,7 +12,7 @@ from kabc.strategies.base import Strategy
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Ending:
     """How a run ended, and what it knows beside strategy and arms."""
 
     status: Status
@@ -23,7 +23,7 @@ class Outcome:
     trace: Trace | None
 
 
-def answer(strategy: Strategy, sources: Sources, ended: Outcome) -> Result:
+def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     samples = sources.kept.by_name(sources.names)
     return Result(

@@ -48,7 +48,7 @@ class Drawing:
             self._draw(arm)
 
     def on(self, executor: Executor, limit: int) -> None:
-        """Draw on the executor what may leave, in this thread the rest; each arm by one task at a time."""
+        """Draw on the executor the arms that may leave, and here the others; each arm by one task at a time."""
         away = [(place, arm) for place, arm in enumerate(self._order) if self._sources.may_leave(arm)]
         here = deque(arm for arm in self._order if not self._sources.may_leave(arm))
         places: dict[int, deque[int]] = {arm: deque() for _, arm in away}
@@ -104,7 +104,7 @@ class Drawing:
         wait(under_way)
         for future, arm in under_way.items():
             if future.exception() is None:
-                with suppress(ArmError):  # not what it was asked for; another error is on its way already
+                with suppress(ArmError):  # its rows are wrong, but another error is being raised already
                     self._take(arm, future.result)
 
     def _say(self) -> None:
@@ -137,6 +137,6 @@ def _expect_rows(rows: ArrayLike, count: int) -> None:
 
 def _own(rows: ArrayLike) -> ArrayLike:
     """A copy: an arm may write its next samples into what it has returned."""
-    with suppress(Exception):  # what cannot be copied is left to the strategy, which refuses what is no array
+    with suppress(Exception):  # the strategy refuses what is no array, and says so
         return copy.deepcopy(rows)
     return rows

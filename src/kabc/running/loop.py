@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kabc.strategies.base import Request, Strategy
 
-Told = Mapping[int, ArrayLike]  # arm -> samples (count, d)
+Drawn = Mapping[int, ArrayLike]  # arm -> samples (count, d)
 Reason = TypeVar("Reason")
 
 
@@ -34,9 +34,9 @@ class Loop(Generic[Reason]):
     """
 
     strategy: Strategy
-    draw: Callable[[Request], Told]
+    draw: Callable[[Request], Drawn]
     forbids: Callable[[Request], Reason | None] | None = None
-    tell: Callable[[Told], None] | None = None
+    tell: Callable[[Drawn], None] | None = None
     reason: Reason | None = field(default=None, init=False)
 
     def __iter__(self) -> Iterator[int]:

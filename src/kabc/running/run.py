@@ -11,8 +11,8 @@ from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.words import counted
 from kabc.results.values import Result
-from kabc.running.answer import Outcome, answer
-from kabc.running.loop import Loop, Told, blas_threads
+from kabc.running.answer import Ending, answer
+from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.pilot import PILOT_ROUND, chosen_kernel
 from kabc.running.progress import Ticker, uninterrupted
 from kabc.running.record import Tracer
@@ -77,7 +77,7 @@ class Run:
     def _answer(self, strategy: Strategy, status: Status, before: int) -> Result:
         seconds = time.perf_counter() - self.started
         n_told = strategy.n_samples - before
-        told = Outcome(status, self.n_pilot, n_told, tuple(self.notes), seconds, self.tracer.trace())
+        told = Ending(status, self.n_pilot, n_told, tuple(self.notes), seconds, self.tracer.trace())
         return answer(strategy, self.sources, told)
 
     def _refuse_rows_again(self, strategy: Strategy) -> None:
@@ -113,11 +113,11 @@ class Run:
             return "budget"
         return None if self.sources.can_give(request) else "exhausted"
 
-    def _draw(self, request: Request) -> Told:
+    def _draw(self, request: Request) -> Drawn:
         self._number += 1
         return self.sources.draw(request, self._number, self.show)
 
-    def _tell(self, strategy: Strategy, samples: Told) -> None:
+    def _tell(self, strategy: Strategy, samples: Drawn) -> None:
         self.show(f"round {self._number}: comparing {strategy.n_arms} arms, {self._so_far()}")
         with uninterrupted(self.show):
             self._telling = True

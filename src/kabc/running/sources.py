@@ -52,7 +52,7 @@ class Sources:
         named = _named(arms, names)
         if len(named) < 2:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
-        # keys (arm,) order the pools, keys (arm, round) draw: they never meet
+        # random numbers: keys (arm,) shuffle the pools, keys (arm, round) are for draws; no key is used twice
         self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
         self.names = tuple(name for name, _ in named)
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
@@ -123,7 +123,7 @@ class Sources:
 def _picklable(arm: Arm) -> bool:
     try:
         pickle.dumps(arm)
-    except Exception:  # whatever an object raises that cannot be sent
+    except Exception:  # an object that cannot be sent may raise anything
         return False
     return True
 
