@@ -114,3 +114,23 @@ def test_an_arm_is_decided_when_it_is_told_apart_from_every_other_group() -> Non
     assert decided_arms(evidence, (0, 0, 1, 2)) == 1  # only arm 0 is told apart from both others
     assert decided_arms(evidence, (0, 0, 1, 1)) == 4
     assert decided_arms(evidence, (0, 0, 0, 0)) == 0
+
+
+def test_a_strategy_that_has_stopped_needs_nothing_more_whatever_is_open() -> None:
+    class Stops(kabc.AnytimeKABC):
+        stops = False
+
+        @property
+        def stopped(self) -> bool:
+            return self.stops
+
+    strategy, rng = Stops(2, 2, 0.05), np.random.default_rng(0)
+    for _ in range(6):
+        strategy.tell({arm: rng.normal(1.2 * arm, 1.0, n) for arm, n in strategy.ask().items()})
+
+    def forecast() -> int | None:
+        return Snapshot(strategy.rounds[-1], 6, 0, 0.0, 0.0, strategy, strategy.n_samples).forecast
+
+    assert forecast() is not None
+    strategy.stops = True
+    assert forecast() is None
