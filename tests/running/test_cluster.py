@@ -156,6 +156,15 @@ def test_a_dry_pool_ends_as_exhausted_with_a_guess_and_certified_pairs() -> None
     assert "guess" in str(result)
 
 
+def test_rows_that_run_out_are_the_reason_even_if_the_budget_ends_there_too() -> None:
+    """More budget would not help."""
+    rows = np.random.default_rng(0).normal(size=(2, 40))
+    for strategy, kernel in (("anytime", None), ("kabc", KERNEL)):
+        result = kabc.cluster(list(rows), strategy=strategy, kernel=kernel, max_samples=80, seed=0)
+        assert result.status == "exhausted"
+        assert kabc.cluster(list(rows), strategy=strategy, kernel=kernel, max_samples=50, seed=0).status == "budget"
+
+
 def test_the_budget_is_never_exceeded_and_nothing_is_drawn_beyond_it() -> None:
     log: list[int] = []
     arms = [counting(normal(0), log), counting(normal(0.1), log)]
@@ -490,7 +499,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "names twice": ({"names": ["x", "y"]}, ArmError, "given twice"),
     "arm is text": ({"arms": {"a": normal(0), "b": "file.csv"}}, ArmError, "arm 'b': 'file.csv' is not an arm"),
     "arm is none": ({"arms": {"a": normal(0), "b": None}}, ArmError, "arm 'b': None is not an arm"),
-    "empty pool": ({"arms": {"a": normal(0), "b": []}}, ArmError, "arm 'b': .*non-empty"),
+    "empty pool": ({"arms": {"a": normal(0), "b": []}}, ArmError, r"arm 'b': .*a row for each sample.*\(0,\)"),
     "ragged pool": ({"arms": {"a": normal(0), "b": [[1], [1, 2]]}}, ArmError, "arm 'b': .*different lengths"),
     "too few rows": (
         {"arms": {"a": normal(0), "b": lambda n, rng: rng.normal(size=n - 1)}},

@@ -105,13 +105,18 @@ class Run:
             status = "budget"
         ended = strategy.status or status  # an answer that is found stands, however the run ended
         assert ended is not None
-        return "stopped" if ended == "decided" and not strategy.recommend().certified else ended
+        if ended == "decided" and not strategy.recommend().certified:
+            return "stopped"
+        one_of_each = dict.fromkeys(range(strategy.n_arms), 1)
+        if strategy.status == "budget" and not self.sources.can_give(one_of_each):
+            return "exhausted"  # the rows were its budget
+        return ended
 
     def _forbids(self, request: Request) -> Status | None:
-        budget = self.settings.max_samples
-        if budget is not None and self.sources.n_samples + sum(request.values()) > budget:
-            return "budget"
-        return None if self.sources.can_give(request) else "exhausted"
+        if not self.sources.can_give(request):  # a larger budget would not help, so this is the reason
+            return "exhausted"
+        budget, total = self.settings.max_samples, self.sources.n_samples + sum(request.values())
+        return "budget" if budget is not None and total > budget else None
 
     def _draw(self, request: Request) -> Drawn:
         self._number += 1

@@ -13,7 +13,6 @@ from kabc.strategies.base import Strategy
 from kabc.strategies.cluster import Cluster
 from kabc.strategies.kabc import KABC
 from kabc.strategies.peers.acb import ACB, ACBDagger, ACBStar
-from kabc.strategies.peers.atboc import ATBOC, LUCBBOC, BOCElim
 from kabc.strategies.peers.bandit_clustering import BanditClustering
 from kabc.strategies.peers.batch import BATCH
 from kabc.strategies.peers.boc import BOC
@@ -21,6 +20,7 @@ from kabc.strategies.peers.pair_tests.bernstein import BernsteinKABC
 from kabc.strategies.peers.pair_tests.manole_ramdas import ManoleRamdasKABC
 from kabc.strategies.peers.pair_tests.permutation import PermutationKABC
 from kabc.strategies.peers.pair_tests.witness import WitnessKABC
+from kabc.strategies.peers.single_linkage import ATBOC, LUCBBOC, BOCElim
 from kabc.strategies.peers.tas_fw import TaSFW
 
 __all__ = ["BOC", "KABC", "STRATEGIES", "AnytimeKABC", "Cluster", "Strategy", "make_strategy", "needs_kernel"]
@@ -31,7 +31,6 @@ _BY_KERNEL: dict[str, Callable[..., Strategy]] = {
     "kabc-tight": KABC.tight,
     "kabc-witness": WitnessKABC,
     "kabc-manole-ramdas": ManoleRamdasKABC,
-    "kabc-manole-ramdas-tight": partial(ManoleRamdasKABC, tight=True),
     "kabc-bernstein": BernsteinKABC,
     "kabc-permutation": PermutationKABC,
     **BATCH,
@@ -42,7 +41,6 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
     "boc": BOC,
     "boc-heuristic": partial(BOC, threshold="heuristic"),
     "boc-uniform": partial(BOC, sampling="uniform"),
-    "boc-uniform-heuristic": partial(BOC, sampling="uniform", threshold="heuristic"),
     "boc-linear": partial(BOC, exploration="linear"),
     "acb": ACB,
     "acb-dagger": ACBDagger,

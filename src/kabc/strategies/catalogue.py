@@ -62,13 +62,6 @@ _ENTRIES += (
     Entry("boc-heuristic", _BOC_PAPER + ", the threshold of its experiments", _BOC_ASSUMES, "heuristic", _BOC_NEEDS),
     Entry("boc-uniform", _BOC_PAPER + ", all arms in turn", _BOC_ASSUMES, "proven", _BOC_NEEDS),
     Entry(
-        "boc-uniform-heuristic",
-        _BOC_PAPER + ", all arms in turn, the threshold of its experiments",
-        _BOC_ASSUMES,
-        "heuristic",
-        _BOC_NEEDS,
-    ),
-    Entry(
         "boc-linear",
         _BOC_PAPER + ", linear exploration",
         _BOC_ASSUMES,
@@ -131,15 +124,16 @@ _SINGLE = (_IID, _EMBEDDINGS_DIFFER)
 
 _ENTRIES += (
     Entry("kabc-witness", "Shekhar, Ramdas (2024), arXiv 2112.09162, safe payoff", _PAIRED, "proven", _BY_KERNEL),
-    Entry("kabc-manole-ramdas", _MANOLE_RAMDAS + ", its constants", _PAIRED, "proven", _BY_KERNEL),
-    Entry("kabc-manole-ramdas-tight", _MANOLE_RAMDAS + ", constants of its proof", _PAIRED, "proven", _BY_KERNEL),
+    Entry("kabc-manole-ramdas", _MANOLE_RAMDAS + ", constants of its proof", _PAIRED, "proven", _BY_KERNEL),
     Entry("kabc-bernstein", "Martinez-Taboada, Ramdas (2024), arXiv 2409.06060", _SINGLE, "proven", _BY_KERNEL),
     Entry("kabc-permutation", _PERMUTATION_PAPER, _PAIRED, "proven", _BY_KERNEL),
     Entry("mmd-permutation", _PERMUTATION_PAPER + ", in one round", _PAIRED, "proven", _ONE_ROUND),
-    Entry("kernel-kmeans", "Dhillon, Guan, Kulis (2004), KDD", _SINGLE, "heuristic", _ONE_ROUND),
     Entry(
-        "distributional-kmeans",
-        "Baillo, Berrendero, Sanchez-Signorini (2025), arXiv 2509.18037",
+        "kernel-kmeans",
+        (
+            "Dhillon, Guan, Kulis (2004), KDD; with start='k-means++' Baillo, Berrendero, Sanchez-Signorini (2025), "
+            "arXiv 2509.18037"
+        ),
         _SINGLE,
         "heuristic",
         _ONE_ROUND,
