@@ -48,9 +48,11 @@ def commands(block: str) -> list[tuple[str, str]]:
 def fact(line: str) -> str:
     """What is the same on every machine: all of a certified line, nothing of a guess, other lines without figures."""
     line = " ".join(line.split())
+    if re.match(r"(- )?group \d+ \(guess\)", line):
+        return "a guess"
     if re.match(r"(- )?group \d", line) or "(certified)" in line:
         return line
-    open_ended = re.match(r"group \(guess\)|(- )?samples per arm|needs about|- closest pair", line)
+    open_ended = re.match(r"(- )?samples per arm|needs about|- closest pair", line)
     return open_ended[0] if open_ended else re.sub(r"(?<![\w.])\d[\d,.]*(?!\w)", "#", line)
 
 

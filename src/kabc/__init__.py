@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         Sum,
     )
     from kabc.core.partitions import Partition
+    from kabc.planning.plan import plan
     from kabc.planning.rehearsal import SimulatedPlan
-    from kabc.planning.schedule import Plan, plan
-    from kabc.results.result import Result, Trace
-    from kabc.results.saved import Comparison, compare, load_result
+    from kabc.planning.schedule import Plan
+    from kabc.results.compare import Comparison, compare
+    from kabc.results.files import load_result
+    from kabc.results.values import Result, Trace
     from kabc.running.cluster import cluster
     from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
@@ -93,22 +95,20 @@ _HOMES = {
         "Sum",
     ),
     "kabc.core.partitions": ("Partition",),
-    "kabc.planning.schedule": (
-        "Plan",
-        "plan",
-    ),
+    "kabc.planning.plan": ("plan",),
+    "kabc.planning.schedule": ("Plan",),
     "kabc.planning.rehearsal": ("SimulatedPlan",),
-    "kabc.results.result": (
-        "Evidence",
+    "kabc.core.evidence.pairs": ("Evidence",),
+    "kabc.results.values": (
         "Result",
         "Trace",
     ),
-    "kabc.running.cluster": ("cluster",),
-    "kabc.results.saved": (
+    "kabc.results.compare": (
         "Comparison",
         "compare",
-        "load_result",
     ),
+    "kabc.results.files": ("load_result",),
+    "kabc.running.cluster": ("cluster",),
     "kabc.strategies": (
         "KABC",
         "AnytimeKABC",

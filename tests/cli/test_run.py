@@ -21,13 +21,18 @@ import pytest
 
 from tests.cli.conftest import Call
 
-GROUPS = [["a", "c"], ["b", "d"]]
+
+def numbered(*groups: list[str]) -> list[dict[str, object]]:
+    return [{"number": number, "arms": arms} for number, arms in enumerate(groups, 1)]
+
+
+GROUPS = numbered(["a", "c"], ["b", "d"])
 
 
 def test_a_table_gives_groups_with_sizes_and_the_types_that_were_inferred(kabc: Call, machines: Path) -> None:
     answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1)
     assert answer.code == 0, answer.err
-    assert answer.out.startswith("decided: the partition is certified")
+    assert answer.out.startswith("2 groups, wrong with probability at most 5 % if there are exactly 2 groups (")
     assert "group 1, 2 arms: a, c" in answer.out
     assert "group 2, 2 arms: b, d" in answer.out
     assert "samples per arm:" in answer.out
@@ -68,14 +73,14 @@ def test_strategies_with_a_kernel_and_their_options_run_too(kabc: Call, tmp_path
         "run", data, "--arm", "machine", "--clusters", 2, "--strategy", strategy, "--seed", 1, "--json", *options
     )
     assert answer.code == 0, answer
-    assert answer.json()["groups"] == [["a", "c"], ["b"]]
+    assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
 
 
 def test_a_wide_table_has_an_arm_for_each_column(kabc: Call, tmp_path: Path) -> None:
     wide = tmp_path / "wide.csv"
     wide.write_text("x,y,z\n" + "\n".join(f"{i % 5},{i % 5},{i % 5 + 40}" for i in range(80)))
     answer = kabc("run", wide, "--wide", "--clusters", 2, "--seed", 1, "--json")
-    assert answer.json()["groups"] == [["x", "y"], ["z"]]
+    assert answer.json()["groups"] == numbered(["x", "y"], ["z"])
 
 
 def test_a_query_is_a_source(kabc: Call, machines: Path, tmp_path: Path) -> None:
@@ -101,7 +106,7 @@ def test_timings_of_hyperfine_are_recognised(kabc: Call, tmp_path: Path) -> None
     timings.write_text(json.dumps({"results": results}))
     answer = kabc("run", timings, "--clusters", 2, "--seed", 1, "--json")
     assert answer.code == 0, answer
-    assert sorted(map(sorted, answer.json()["groups"])) == [["branch", "new"], ["old"]]
+    assert sorted(sorted(group["arms"]) for group in answer.json()["groups"]) == [["branch", "new"], ["old"]]
 
 
 def test_commands_are_arms(kabc: Call) -> None:
@@ -112,7 +117,7 @@ def test_commands_are_arms(kabc: Call) -> None:
         *("--measure", "output", "--clusters", 2, "--seed", 1, "--json"),
     )
     assert answer.code == 0, answer
-    assert answer.json()["groups"] == [["a", "c"], ["b"]]
+    assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
 
 
 def test_a_spent_budget_is_undecided_and_says_what_is_missing(kabc: Call, machines: Path) -> None:
@@ -120,7 +125,8 @@ def test_a_spent_budget_is_undecided_and_says_what_is_missing(kabc: Call, machin
     answer = kabc(*words, "--max-samples", 60)
     assert answer.code == 3
     assert "a guess" in answer.out
-    assert "certified: at least 1 group(s); 0 of 6 pairs are told apart" in answer.out
+    assert "at most 5 %: at least 1 group; 0 of 6 pairs are told apart" in answer.out
+    assert "the budget is spent" in answer.out
     assert kabc(*words).code == 3  # the table has no more rows
     facts = kabc(*words, "--json").json()
     assert facts["status"] == "exhausted"
@@ -134,8 +140,8 @@ def test_more_groups_than_asked_for_are_another_exit_code(kabc: Call, tmp_path: 
     data.write_text("m,x\n" + "\n".join(rows))
     answer = kabc("run", data, "--arm", "m", "--clusters", 2, "--strategy", "kabc-tight", "--seed", 1)
     assert answer.code == 4, answer
-    assert answer.out.startswith("contradicted")
-    assert "certified: at least 3 group(s)" in answer.out
+    assert answer.out.startswith("More than 2 groups: at least 3 are certified (")
+    assert "Try a larger number of groups." in answer.out
 
 
 def test_without_clusters_all_rows_are_used_for_a_lower_bound(kabc: Call, machines: Path) -> None:
@@ -215,7 +221,7 @@ def test_endpoints_of_a_file_are_arms_and_the_spend_is_told(kabc: Call, tmp_path
         server.shutdown()
     facts = answer.json()
     assert answer.code == 0, answer
-    assert facts["groups"] == [["a", "c"], ["b"]]
+    assert facts["groups"] == numbered(["a", "c"], ["b"])
     assert facts["spent"] == 0.25 * facts["n_samples"]
     assert over.code == 3
     assert over.json()["n_samples"] <= 7
@@ -230,7 +236,7 @@ def test_texts_and_categories_are_compared_with_and_without_a_kernel(kabc: Call,
     for strategy in ("anytime", "kabc-tight"):
         answer = kabc("run", data, "--arm", "endpoint", "--clusters", 2, "--strategy", strategy, "--seed", 1, "--json")
         assert answer.code == 0, answer
-        assert answer.json()["groups"] == [["a", "c"], ["b"]]
+        assert answer.json()["groups"] == numbered(["a", "c"], ["b"])
         assert any("answer: category" in note for note in answer.json()["notes"])
         assert ("Hamming" in answer.json()["kernel"]) == (strategy == "kabc-tight")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import kabc
 from kabc.core.evidence.pairs import Evidence
-from kabc.results.result import Result, Trace
+from kabc.results.values import Result, Trace
 from kabc.strategies.answers import Guarantee, Round, Status
 
 

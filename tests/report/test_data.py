@@ -19,7 +19,7 @@ from kabc.report.counts import sample_counts
 from kabc.report.nodes import nodes_of, plain, shorten
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
-from kabc.results.result import Result, Trace
+from kabc.results.values import Result, Trace
 from tests.report.examples import full_result, result_of
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=12)

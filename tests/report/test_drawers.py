@@ -24,7 +24,7 @@ from kabc.report import (
     plotly,
     sample_counts,
 )
-from kabc.results.result import Result
+from kabc.results.values import Result
 from tests.report.examples import full_result
 
 PICTURES = [pair_map, group_map, apart_graph, arm_map, evidence_trace, sample_counts, group_values]

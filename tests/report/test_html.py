@@ -19,7 +19,8 @@ import kabc
 from kabc.report import report_html, write_report
 from kabc.report.style import DARK, LIGHT
 from kabc.report.svg import number, ticks
-from kabc.results.result import STATUS_WORDS, Result
+from kabc.results.values import Result
+from kabc.results.words import headline
 from kabc.strategies.answers import Status
 from tests.report.examples import full_result, result_of
 from tests.report.test_drawers import renamed
@@ -120,8 +121,8 @@ def test_a_name_with_line_breaks_cannot_add_to_claim_assumptions_or_rule() -> No
 @pytest.mark.parametrize("status", get_args(Status))
 def test_words_say_what_is_certified_and_what_a_guess(status: Status) -> None:
     page = Page(report_html(full_result([0, 1, 0, 1, 2], status)))
-    word, _, rest = STATUS_WORDS[status].partition(": ")
-    assert f"{word.capitalize()}: {rest}." in page.text
+    said = headline(full_result([0, 1, 0, 1, 2], status))
+    assert f"{said[0].upper()}{said[1:]}." in page.text
     assert ("(guess)" in page.text) == (status != "decided")
     assert ("Groups (a guess)" in page.text) == (status != "decided")
 
@@ -135,7 +136,15 @@ def test_the_smallest_group_comes_first_and_every_arm_is_named() -> None:
 
 def test_the_answer_comes_before_certificate_pictures_notes_and_settings() -> None:
     text = report_html(full_result([0, 1, 0]))
-    parts = ["Decided:", "<h2>Groups", "<h2>Certificate", "<h2>Pictures", "<h2>Values", "<h2>Notes", "<h2>Settings"]
+    parts = [
+        "2 groups, wrong with probability",
+        "<h2>Groups",
+        "<h2>Certificate",
+        "<h2>Pictures",
+        "<h2>Values",
+        "<h2>Notes",
+        "<h2>Settings",
+    ]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
 
@@ -184,7 +193,7 @@ def test_twelve_arms_take_less_than_a_megabyte_and_a_thousand_too() -> None:
 def test_many_groups_are_cut_to_what_can_be_seen() -> None:
     text = report_html(full_result(list(range(300)), "budget"))
     assert "276 more groups" in text
-    assert "288 smaller groups are left out" in text
+    assert "288 smaller groups left out" in text
     assert len(text) < 1_000_000
 
 

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.report.pair_map import draw_pair_map, group_map, pair_map
-from kabc.results.result import STATUS_WORDS
+from kabc.results.words import STATUS_WORDS
 from tests.report.examples import result_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -121,7 +121,7 @@ def test_guessed_groups_are_called_a_guess_and_pairs_without_distance_are_explai
     figure = Figure()
     draw_pair_map(pair_map(result_of([0, 1, 0, 1, 2, 2], "budget", unknown=0.5)), figure.subplots())
     written = " ".join(texts(figure))
-    assert "group (guess)" in written
+    assert "(guess)" in written
     assert "grey: not compared" in written
     assert "dot: told apart" in written
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from kabc.cli import exits
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.files import first_same
-from kabc.results.result import Result
+from kabc.results.values import Result
 
 
 def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
@@ -58,9 +57,6 @@ def _print_answer(result: Result, written: list[str], *, as_json: bool, certific
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
     print(result)
-    if not result.certified:  # what is certified is said apart from what is a guess
-        told, pairs = result.evidence.n_told_apart, math.comb(len(result.names), 2)
-        print(f"certified: at least {result.n_groups_at_least} group(s); {told:,} of {pairs:,} pairs are told apart")
     if certificate:
         print(f"\n{result.certificate()}")
     for line in written:
@@ -86,7 +82,7 @@ def print_strategies(*, as_json: bool) -> int:
 
 def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool) -> int:
     """A saved answer, as `kabc run` printed it."""
-    from kabc.results.saved import load_result
+    from kabc.results.files import load_result
 
     expect_folders(report)
     expect_other_files(None, report, [path])
@@ -95,7 +91,8 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool)
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
     """What changed from one saved answer to a later one."""
-    from kabc.results.saved import compare, load_result
+    from kabc.results.compare import compare
+    from kabc.results.files import load_result
 
     found = compare(load_result(old), load_result(new))
     if as_json:

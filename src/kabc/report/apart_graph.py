@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.report.nodes import MOST_NODES, Nodes, nodes_of
-from kabc.results.result import Result
+from kabc.results.values import Result
 
 Link = Literal["together", "open", "conflict"]
 _GAP = 2.2  # room between two groups, in units of the room between two arms of a group

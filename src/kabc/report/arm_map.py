@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.report.nodes import names_of
-from kabc.results.result import Result
+from kabc.results.values import Result
 
 _MOST_VALUES = 4_000_000  # of the kept samples; further rows are left out
 _MOST_STEPS = 512  # of a distribution function

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.report.nodes import MOST_NODES, Nodes, nodes_of
-from kabc.results.result import Result
+from kabc.results.values import Result
 
 
 @dataclass(frozen=True)

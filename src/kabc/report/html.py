@@ -14,17 +14,19 @@ import numpy as np
 
 from kabc.core.errors import SettingsError
 from kabc.core.files import write_text
+from kabc.core.words import counted, percent, plural
 from kabc.report import svg
 from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
-from kabc.report.nodes import MOST_NODES, count, names_of
+from kabc.report.nodes import MOST_NODES, names_of
 from kabc.report.pair_map import group_map, pair_map
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
-from kabc.results.result import STATUS_WORDS, Result
+from kabc.results.values import Result
+from kabc.results.words import headline
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -73,21 +75,26 @@ def _version() -> str:
 
 
 def _answer(result: Result) -> str:
-    word, _, rest = STATUS_WORDS[result.status].partition(": ")
     mark = "✓" if result.certified else "!" if result.status == "contradicted" else "?"
-    head = f"{mark} {word.capitalize()}: {rest}."
+    said = headline(result).removesuffix(".")
+    head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
     parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
 
 
 def _sentence(result: Result) -> str:
-    arms, groups = count(len(result.names), "arm"), count(len(result.groups), "group")
+    """What is certified, and what is a guess."""
+    arms, groups = counted(len(result.names), "arm"), len(result.groups)
     if result.certified:
-        return f"{arms} in {groups}, certified at delta = {result.delta:g} under the assumptions below."
+        return f"{arms} in {counted(groups, 'group')}. The certificate below says what this rests on."
+    guess = f"{arms}. The {counted(groups, 'group')} below {plural(groups, 'is')} a guess."
+    if result.status == "stopped":
+        return guess
+    at_least = counted(result.n_groups_at_least, "group")
     return (
-        f"{arms}; the {groups} below {'is' if len(result.groups) == 1 else 'are'} a guess. Certified at delta = "
-        f"{result.delta:g}: at least {count(result.n_groups_at_least, 'group')}, and every pair shown as told apart."
+        f"{guess} Certified, wrong with probability at most {percent(result.delta)}: there "
+        f"{plural(result.n_groups_at_least, 'is')} at least {at_least}, and every pair shown as told apart differs."
     )
 
 
@@ -98,8 +105,8 @@ def _needs(result: Result) -> str:
     texts = dict(zip(result.names, names_of(result), strict=True))
     listed = ", ".join(f"{number:,} of {_name(texts[name])}" for name, number in ranked[:_MOST_NEEDS])
     rest = ranked[_MOST_NEEDS:]
-    others = f", at most {rest[0][1]:,} of each of {count(len(rest), 'other arm')}" if rest else ""
-    return f"<p>To decide, about so many more samples are needed (an estimate, no promise): {listed}{others}.</p>"
+    others = f", at most {rest[0][1]:,} of each of {counted(len(rest), 'other arm')}" if rest else ""
+    return f"<p>More samples that it takes to decide (an estimate, no promise): {listed}{others}.</p>"
 
 
 def _facts(result: Result) -> str:
@@ -133,13 +140,13 @@ def _groups(result: Result) -> str:
     shown = f'<div class="cards">{"".join(cards[:_MOST_CARDS])}</div>'
     if len(cards) > _MOST_CARDS:
         hidden = f'<div class="cards">{"".join(cards[_MOST_CARDS:])}</div>'
-        shown += _details(f"{count(len(cards) - _MOST_CARDS, 'more group')}", hidden)
+        shown += _details(f"{counted(len(cards) - _MOST_CARDS, 'more group')}", hidden)
     kind = "Groups" if result.certified else "Groups (a guess)"
     return f"<h2>{kind}</h2><p class='soft'>The smallest groups come first.</p>{shown}\n{_arms(result)}"
 
 
 def _card(group: int, names: Sequence[str], certified: bool) -> str:
-    heading = f"Group {group + 1}{'' if certified else ' (guess)'}: {count(len(names), 'arm')}"
+    heading = f"Group {group + 1}{'' if certified else ' (guess)'}: {counted(len(names), 'arm')}"
     shown = _chips(names if len(names) <= _MOST_MEMBERS else names[: _MOST_MEMBERS // 2])
     if len(names) > _MOST_MEMBERS:
         shown += _details(f"all {len(names):,} arms of this group", f'<div class="tall">{_chips(names)}</div>')
@@ -235,14 +242,14 @@ def _pairs(result: Result) -> str:
         return _figure(
             "Evidence of every pair",
             svg.draw_pairs(pair_map(result)),
-            "Each cell is a pair of arms: a full square is told apart, which is certified; a small square is not. "
-            "Colour is the evidence in units of what is needed; frames are the groups, their numbers on the diagonal.",
+            "Each cell is a pair of arms. A full square: told apart, which is certified. A small square: not told "
+            "apart. The colour is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
         )
     return _figure(
         "Evidence between groups",
         svg.draw_pairs(group_map(result)),
-        "Each cell is a pair of groups, on the diagonal a group with itself: a full square where some pair of their "
-        "arms is told apart, a small one where none is. Colour is the strongest evidence in units of what is needed.",
+        "Each cell is a pair of groups; on the diagonal, a group with itself. A full square: some pair of their arms "
+        "is told apart. A small square: no pair is. The colour is the strongest evidence in units of its threshold.",
     )
 
 
@@ -250,17 +257,17 @@ def _graph(result: Result) -> str:
     graph = apart_graph(result)
     if graph.nodes.are_groups:
         caption = (
-            "Each point is a group. A dashed line joins two groups where no pair of arms is told apart; where there is "
-            "no line, at least one is."
+            "Each point is a group. A dashed line joins two groups if no pair of their arms is told apart. No line: at "
+            "least one pair is told apart."
         )
     else:
-        why = "which follows from other pairs" if graph.certified else "not yet: these are the open questions"
+        why = "That they differ follows from other pairs" if graph.certified else "These are the open questions"
         caption = (
             "Each point is an arm with the number of its group. Thin lines join arms of one group. Dashed lines join "
-            f"arms of different groups that are not told apart by their own evidence, {why}. No line: told apart."
+            f"arms of different groups whose own evidence does not tell them apart. {why}. No line: told apart."
         )
     if graph.pairs("conflict"):
-        caption += " Thick lines join arms that are told apart though one guessed group holds both."
+        caption += " Thick lines join arms that are told apart, but are in the same guessed group."
     return _figure("Told apart or not", svg.draw_graph(graph), caption)
 
 
@@ -269,26 +276,26 @@ def _map(result: Result) -> str:
     return _figure(
         "Map of the arms",
         svg.draw_arm_map(arms),
-        "Arms near each other gave similar samples; numbers and colours are groups. A picture, no proof: the plane "
-        f"shows {arms.shown:.0%} of the squared distances ({arms.measure}).",
+        "Arms close to each other gave similar samples. Numbers and colours are groups. This is a picture, not a "
+        f"proof: the plane shows {arms.shown:.0%} of the squared distances ({arms.measure}).",
     )
 
 
 def _trace(result: Result) -> str:
     trace = evidence_trace(result)
-    caption = "Each line is a pair of arms; from where it first crosses 1 on, the pair is told apart."
+    caption = "Each line is a pair of arms. Once it crosses 1, the pair is told apart."
     if trace.left_out:
         shown, every = len(trace.lines), len(trace.lines) + trace.left_out
-        caption += f" {shown} of {every} pairs are shown, evenly from the weakest to the strongest evidence."
+        caption += f" {shown} of {every} pairs are shown, from the weakest to the strongest evidence."
     return _figure("Evidence over samples", svg.draw_trace(trace), caption)
 
 
 def _counts(result: Result) -> str:
     counts = sample_counts(result)
     each = (
-        "Bars are the median of the arms of a group, thin lines go from the least to the most."
+        "Each bar is the median of the arms of a group. Thin lines go from the smallest number to the largest."
         if counts.nodes.are_groups
-        else "Bars are all samples drawn of an arm. Arms that are hard to tell apart take more."
+        else "Each bar counts all samples of an arm. Arms that are hard to tell apart take more."
     )
     return _figure("Samples", svg.draw_counts(counts), each)
 
@@ -306,16 +313,16 @@ def _columns(result: Result) -> str:
     said = []
     if values.columns:
         said.append(
-            "Each row is a group; heights say how often a value occurs among the samples kept. Under numbers a strip: "
-            "the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns that "
-            "differ most come first."
+            "Each row is a group. Heights say how often a value occurs among the samples kept. Numbers have a strip "
+            "below: the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns "
+            "with the largest differences come first."
         )
     if values.columns_left_out:
-        said.append(f"{count(values.columns_left_out, 'column')} that differ less are left out.")
+        said.append(f"{counted(values.columns_left_out, 'column')} with smaller differences left out.")
     if values.groups_left_out:
-        said.append(f"{count(values.groups_left_out, 'smaller group')} are left out.")
+        said.append(f"{counted(values.groups_left_out, 'smaller group')} left out.")
     if values.texts:
-        said.append(f"Texts are compared by features that have no picture: {', '.join(values.texts)}.")
+        said.append(f"Texts have no picture: {', '.join(values.texts)}.")
     return f'<p class="soft">{clean(" ".join(said))}</p><div class="figures">{figures}</div>'
 
 
@@ -330,7 +337,7 @@ def _settings(result: Result) -> str:
         "Delta": f"{result.delta:g}",
         "Kernel": result.kernel,
         "Seed": str(result.seed),
-        "Samples": f"{result.n_samples:,} in {count(len(result.rounds), 'round')}",
+        "Samples": f"{result.n_samples:,} in {counted(len(result.rounds), 'round')}",
         "of these a pilot": f"{result.n_pilot:,}" if result.n_pilot else "",
         "of these not tested": f"{result.n_unused:,}" if result.n_unused else "",
         "Price of a sample": f"{result.price:g}" if result.price else "",

@@ -9,7 +9,8 @@ from unicodedata import category
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.results.result import Result
+from kabc.core.words import counted
+from kabc.results.values import Result
 
 MOST_NODES = 40  # more cannot be told from each other in a picture
 
@@ -55,17 +56,12 @@ def group_nodes(result: Result, most: int = MOST_NODES) -> Nodes:
     members = arms_of_groups(result)
     shown = sorted(sorted(range(len(members)), key=lambda group: -len(members[group]))[:most])
     return Nodes(
-        tuple(f"group {group + 1} ({count(len(members[group]), 'arm')})" for group in shown),
+        tuple(f"group {group + 1} ({counted(len(members[group]), 'arm')})" for group in shown),
         tuple(shown),
         tuple(members[group] for group in shown),
         True,
         len(members) - len(shown),
     )
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def names_of(result: Result) -> tuple[str, ...]:

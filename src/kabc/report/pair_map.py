@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.core.words import counted
 from kabc.report.nodes import MOST_NODES, group_nodes, names_of, shorten
-from kabc.results.result import STATUS_WORDS, Result
+from kabc.results.values import Result
+from kabc.results.words import STATUS_WORDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +61,8 @@ class PairMap:
     def title(self) -> str:
         """The answer in words."""
         groups = len(self.boundaries) - 1
-        counted = f"{self.n_arms} arms in {groups} group{'s' if groups > 1 else ''}"
-        return f"{self.status}\n{counted}, {self.n_samples:,} samples, delta = {self.delta:g}"
+        size = f"{counted(self.n_arms, 'arm')} in {counted(groups, 'group')}"
+        return f"{self.status}\n{size}, {counted(self.n_samples, 'sample')}, delta = {self.delta:g}"
 
 
 def pair_map(result: Result) -> PairMap:

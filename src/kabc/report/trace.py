@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kabc.core.errors import SettingsError
 from kabc.report.nodes import names_of
-from kabc.results.result import Result
+from kabc.results.values import Result
 
 _MOST_LINES = 40  # of each kind; more hide each other
 _MOST_POINTS = 120
@@ -48,8 +48,8 @@ def evidence_trace(result: Result) -> EvidenceTrace:
     trace = result.trace
     if trace is None or not len(trace.n_samples):
         raise SettingsError(
-            f"there is no trace of the evidence of these {len(result.names)} arms; it is kept from the first round on "
-            "where there are at most 40 arms"
+            f"there is no trace of the evidence of these {len(result.names)} arms; a run keeps one if it has at most "
+            "40 arms and finishes a round"
         )
     n_rounds = len(trace.n_samples)
     kept = _spread(n_rounds, _MOST_POINTS)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.report.arm_map import kept_rows
 from kabc.report.nodes import group_nodes, plain
-from kabc.results.result import Result
+from kabc.results.values import Result
 
 _MOST_COLUMNS = 8
 _MOST_GROUPS = 12

@@ -1,0 +1,154 @@
+"""What changed between two results."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from kabc.core.errors import SettingsError
+from kabc.core.partitions import Partition
+from kabc.core.words import counted, percent
+from kabc.results.values import Result
+from kabc.results.words import headline
+
+_MOST_NAMED = 5  # arms of a group in a printed comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An arm that changed its group: whom it was with, whom it is with, and whether that is certified.
+
+    Certified: one answer proves that the arm is the same as others, the other that it is not.
+    """
+
+    arm: str
+    before: tuple[str, ...]
+    now: tuple[str, ...]
+    certified: bool
+
+    def __str__(self) -> str:
+        kind = "certified" if self.certified else "a guess"
+        return f"{self.arm} ({kind}): before {_with(self.before)}, now {_with(self.now)}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed from one result to another, by the names of the arms. Print it.
+
+    `groups` pairs each old group with the new one that it overlaps most, over all groups together; an arm has changed
+    when its two groups are no such pair. `adjusted_rand` is the agreement on the common arms: 1 if equal.
+    """
+
+    old_status: str
+    new_status: str
+    groups: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    changes: tuple[Change, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    n_common: int
+    adjusted_rand: float
+    delta: float
+
+    @property
+    def same(self) -> bool:
+        """Whether all arms that are in both have the groups that they had."""
+        return not self.changes
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {"same": self.same, **asdict(self)}
+
+    def __str__(self) -> str:
+        changed = "no arm" if self.same else f"{len(self.changes):,} of {counted(self.n_common, 'arm')}"
+        lines = [
+            f"{changed} changed group (adjusted Rand index {self.adjusted_rand:.3g}; 1 means the same groups)",
+            *(f"  {change}" for change in self.changes),
+        ]
+        lines += [f"{word}: {', '.join(arms)}" for word, arms in self._others() if arms]
+        if any(change.certified for change in self.changes):
+            doubt = f"wrong with probability at most {percent(self.delta)}"
+            lines.append(f"certified changes: {doubt}, for both answers together")
+        return "\n".join([*lines, f"old: {self.old_status}", f"new: {self.new_status}"])
+
+    def _others(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        return (("added", self.added), ("removed", self.removed))
+
+
+def compare(old: Result, new: Result) -> Comparison:
+    """Match the groups of two results by best overlap and find the arms that changed."""
+    before, now = _Side.of(old), _Side.of(new)
+    common = [name for name in now.place if name in before.place]
+    if not common:
+        raise SettingsError(
+            f"the results have no arm in common: {_some(list(before.place))} before, {_some(list(now.place))} now; "
+            "compare results of the same arms"
+        )
+    pairs = _matched(before, now, common)
+    changed = [name for name in common if (before.label(name), now.label(name)) not in pairs]
+    return Comparison(
+        old_status=headline(old),
+        new_status=headline(new),
+        groups=tuple((before.members(i), now.members(j)) for i, j in sorted(pairs)),
+        changes=tuple(_change(name, before, now, common) for name in changed),
+        added=tuple(name for name in now.place if name not in before.place),
+        removed=tuple(name for name in before.place if name not in now.place),
+        n_common=len(common),
+        adjusted_rand=Partition.of(map(before.label, common)).adjusted_rand(Partition.of(map(now.label, common))),
+        delta=min(1.0, old.delta + new.delta),
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the two results, by names."""
+
+    result: Result
+    place: dict[str, int]
+
+    @classmethod
+    def of(cls, result: Result) -> _Side:
+        return cls(result, {name: i for i, name in enumerate(result.text_names)})
+
+    def label(self, name: str) -> int:
+        return self.result.labels[self.place[name]]
+
+    def members(self, label: int) -> tuple[str, ...]:
+        return tuple(name for name in self.place if self.label(name) == label)
+
+    def partners(self, name: str, among: list[str]) -> list[str]:
+        return [other for other in among if other != name and self.label(other) == self.label(name)]
+
+    def parts(self, name: str, others: list[str]) -> bool:
+        """Whether it proves that the arm is not like (one of) the others."""
+        if self.result.certified:
+            return any(self.label(other) != self.label(name) for other in others)
+        told = self.result.evidence.told_in_round[self.place[name]]
+        return any(told[self.place[other]] > 0 for other in others)
+
+
+def _matched(before: _Side, now: _Side, common: list[str]) -> set[tuple[int, int]]:
+    from scipy.optimize import linear_sum_assignment
+
+    overlap = np.zeros((max(before.result.labels) + 1, max(now.result.labels) + 1), dtype=np.int64)
+    np.add.at(overlap, ([before.label(name) for name in common], [now.label(name) for name in common]), 1)
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    return {(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if overlap[i, j]}
+
+
+def _change(name: str, before: _Side, now: _Side, common: list[str]) -> Change:
+    was, is_now = before.partners(name, common), now.partners(name, common)
+    certified = (before.result.certified and now.parts(name, was)) or (
+        now.result.certified and before.parts(name, is_now)
+    )
+    return Change(name, tuple(was), tuple(is_now), certified)
+
+
+def _with(names: tuple[str, ...]) -> str:
+    return f"with {_some(list(names))}" if names else "alone"
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

@@ -1,0 +1,168 @@
+"""The one JSON form of a result: `Result.save`, `Result.to_dict`, `kabc run --json` and `kabc show --json`.
+
+The names of the fields here are the contract with every file that was ever written. They do not follow the attributes
+of `Result`. A field may be added; one that changes its meaning, or goes, makes a new version.
+
+Groups are numbered from 1, as in texts. The keys of `labels`, `samples_per_arm` and `needs`, and the arms of `groups`
+and `told_apart`, are the names as texts. `names` has the names with their types.
+
+`python -m kabc.results.schema` prints the JSON Schema; docs/schema/result-2.json holds it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema
+
+FORMAT = "kabc result"
+VERSION = 2
+
+Count = Annotated[int, Field(ge=0)]
+Number = float | Literal["inf", "-inf"] | None
+"""A number in strict JSON: infinities are texts, NaN is null."""
+
+
+class _Part(BaseModel):
+    """Values have the type that is written here: no text is read as a number. Unknown fields are left aside."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
+
+
+class TupleName(_Part):
+    """A name that is a tuple in Python."""
+
+    tuple: list[Name]
+
+
+class ObjectName(_Part):
+    """A name of another Python type. It comes back as a text."""
+
+    text: str
+    type: str = Field(description="the Python type that it had, for people")
+
+
+Name = str | bool | int | float | TupleName | ObjectName | None
+
+
+class Group(_Part):
+    """One group, with the texts of its arms."""
+
+    number: int = Field(ge=1, description="counted from 1, by first appearance in the order of the arms")
+    arms: list[str] = Field(min_length=1)
+
+
+class Apart(_Part):
+    """A pair of arms that was told apart."""
+
+    arms: list[str] = Field(min_length=2, max_length=2)
+    round: int = Field(ge=1, description="the first round that told the pair apart")
+    strength: float | None = Field(description="latest evidence in units of its threshold; null: not finite")
+
+
+class GuaranteePart(_Part):
+    """Why the answer may be trusted."""
+
+    strategy: str
+    claim: str
+    assumptions: list[str]
+    rule: list[str]
+
+
+class RoundPart(_Part):
+    """One round."""
+
+    number: int
+    delta: Number
+    n: Count = Field(description="samples of each arm behind this round's figures")
+    n_samples: Count = Field(description="samples of all arms so far")
+    n_groups: Count
+
+
+_VALUE = {"type": ["number", "boolean", "string", "null"]}
+
+
+class ArrayPart(_Part):
+    """An array: its values row by row in `data`, or the one value of all of them in `fill`.
+
+    Infinities are texts, NaN is null. `arrays.unpacked` checks the values: a model would take seconds for a million.
+    """
+
+    shape: list[Count] = Field(max_length=3)
+    kind: Literal["bool", "int", "uint", "float", "text"]
+    data: Annotated[list[Any], WithJsonSchema({"type": "array", "items": _VALUE})] | None = None
+    fill: Annotated[Any, WithJsonSchema(_VALUE)] = None
+
+
+class EvidencePart(_Part):
+    """Evidence of N arms against the C arms in `compared`; rows are arms. See `kabc.Evidence`."""
+
+    by_bets: bool = Field(description="true: values are log evidence; false: they are distances")
+    counts: ArrayPart = Field(description="(N,): samples of each arm behind these figures")
+    compared: ArrayPart = Field(description="(C,): arms that all arms were compared with, counted from 0")
+    told: ArrayPart = Field(description="(N, C): the first round that told the pair apart; 0 where none has")
+    values: ArrayPart = Field(description="(N, C): log evidence or distance")
+    limits: ArrayPart = Field(description="(N, C): what the value must reach (bets) or exceed (distances)")
+    variances: ArrayPart = Field(description="(N,)")
+    measured: ArrayPart | None = Field(default=None, description="(N, C): distances beside log evidence")
+
+
+class TracePart(_Part):
+    """How the evidence grew over T rounds."""
+
+    n_samples: ArrayPart = Field(description="(T,): samples of all arms so far")
+    strength: ArrayPart = Field(description="(T, N, N): evidence of each pair in units of its threshold")
+
+
+class Document(_Part):
+    """A result of kabc. Without `rounds`, `evidence`, `samples` and `trace` it is the short form."""
+
+    model_config = ConfigDict(title="kabc result")
+
+    format: Literal["kabc result"]
+    version: Literal[2]
+    status: Literal["decided", "stopped", "budget", "exhausted", "contradicted", "interrupted"]
+    certified: bool = Field(description="whether the groups are certified; otherwise they are a guess")
+    names: list[Name] = Field(min_length=1, description="of the arms, with their types, in the order of the arms")
+    groups: list[Group]
+    labels: dict[str, int] = Field(description="for each arm the number of its group, counted from 1")
+    n_groups_at_least: int = Field(ge=1, description="certified lower bound on the number of groups")
+    n_samples: Count = Field(description="every sample drawn: pilot, discarded and unfinished rounds included")
+    n_pilot: Count = Field(description="samples that only chose the kernel")
+    n_unused: Count = Field(description="samples of a round that was not finished: counted, but not tested")
+    samples_per_arm: dict[str, Count]
+    told_apart: list[Apart] = Field(description="pairs that were told apart; certified unless status is stopped")
+    needs: dict[str, Count] | None = Field(
+        description="about how many more samples of which arms it takes to decide: an estimate"
+    )
+    delta: float = Field(ge=0, le=1, description="the largest probability of a wrong certified answer")
+    n_clusters: Annotated[int, Field(ge=1)] | None = Field(description="groups asked for, K; null: not known")
+    strategy: str
+    guarantee: GuaranteePart
+    kernel: str = Field(description="empty for strategies without a kernel")
+    seed: int
+    notes: list[str]
+    columns: list[str] = Field(description="of a sample, where known")
+    levels: dict[str, list[Annotated[tuple[float, str], Strict(False)]]] = Field(
+        description="for columns of categories: pairs of the number in `samples` and the category"
+    )
+    price: float = Field(ge=0, description="of one sample")
+    spent: float = Field(ge=0, description="price of all samples")
+    seconds: float = Field(ge=0)
+    certificate: str | None = Field(default=None, description="the certificate as text, where asked for")
+    rounds: list[RoundPart] | None = None
+    evidence: EvidencePart | None = None
+    samples: list[ArrayPart | None] | None = Field(
+        default=None, description="for each arm its first samples, (m, d), for pictures; null: none kept"
+    )
+    trace: TracePart | None = None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of this version."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Document.model_json_schema()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(json_schema(), indent=2))

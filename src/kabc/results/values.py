@@ -1,0 +1,168 @@
+"""What comes out: frozen values that know what is certified and what is a guess."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.evidence.pairs import Evidence
+from kabc.results import words
+from kabc.results.forecast import more_samples
+from kabc.strategies.answers import Guarantee, Round, Status
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """How the evidence grew, for pictures: rounds (thinned out when there are many), to four decimals."""
+
+    n_samples: NDArray[np.int64]  # (T,), all samples told so far
+    strength: NDArray[np.float64]  # (T, N, N), as `Evidence.strength`
+
+    def __eq__(self, other: object) -> bool:
+        """Equal numbers, NaN included."""
+        return _same_fields(self, other) if isinstance(other, Trace) else NotImplemented
+
+    def __hash__(self) -> int:
+        raise TypeError("a Trace holds arrays, so it has no hash; use another key, such as id(trace)")
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer: which arms are the same, what it cost and why it may be trusted.
+
+    `labels` are numbered from 0, by first appearance in arm order. Texts and JSON call label 0 group 1. Labels are
+    certified only when `status` is "decided"; otherwise they are a best guess, and what is certified is in `evidence`
+    and `n_groups_at_least`. Two results are equal if all their values are, also after `save` and `load_result`.
+
+    Attributes
+    ----------
+    samples_per_arm : every sample drawn: pilot, discarded and unfinished rounds included.
+    n_unused : samples of a round that was not finished: drawn, counted, not tested.
+    notes : what was decided about the values, and heuristic warnings.
+    price : of one sample; `seconds` the run took.
+    samples : the first samples of each arm, at most 500 (fewer when arms or columns are many), for pictures.
+    columns : names of the columns of a sample, where known.
+    trace : how the evidence grew; None with more than 40 arms.
+    """
+
+    names: tuple[Hashable, ...]
+    labels: tuple[int, ...]
+    status: Status
+    evidence: Evidence = field(repr=False)
+    samples_per_arm: dict[Hashable, int] = field(repr=False)
+    rounds: tuple[Round, ...] = field(repr=False)
+    guarantee: Guarantee = field(repr=False)
+    delta: float
+    n_clusters: int | None
+    n_groups_at_least: int
+    kernel: str
+    seed: int
+    n_pilot: int = 0
+    n_unused: int = 0
+    notes: tuple[str, ...] = ()
+    price: float = 0.0
+    seconds: float = 0.0
+    columns: tuple[str, ...] = field(default=(), repr=False)
+    levels: dict[str, dict[float, str]] = field(default_factory=dict, repr=False)  # categories behind the numbers
+    samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
+    trace: Trace | None = field(default=None, repr=False)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the labels are certified, not a guess."""
+        return self.status == "decided"
+
+    @property
+    def groups(self) -> tuple[tuple[Hashable, ...], ...]:
+        """Names of the arms of each group, in the order of the labels."""
+        groups: list[list[Hashable]] = [[] for _ in range(max(self.labels) + 1)]
+        for name, label in zip(self.names, self.labels, strict=True):
+            groups[label].append(name)
+        return tuple(map(tuple, groups))
+
+    @property
+    def n_samples(self) -> int:
+        """Every sample drawn: pilot, discarded and unfinished rounds included."""
+        return sum(self.samples_per_arm.values())
+
+    @property
+    def spent(self) -> float:
+        """Price of all samples."""
+        return self.price * self.n_samples
+
+    @property
+    def needs(self) -> dict[Hashable, int] | None:
+        """An estimate, no promise: about how many more samples of which arms it takes to decide.
+
+        Evidence is extrapolated as it grew so far, for the groups shown. None when nothing is open, or nothing has
+        grown; arms whose evidence has not grown are left out.
+        """
+        if self.status in ("decided", "stopped", "contradicted"):
+            return None
+        discards = bool(self.rounds) and int(self.evidence.counts.sum()) < self.rounds[-1].n_samples
+        more = more_samples(self.evidence, np.asarray(self.labels), discards=discards)
+        found = {name: math.ceil(n) for name, n in zip(self.names, more.tolist(), strict=True) if 0 < n < math.inf}
+        return found or None
+
+    @property
+    def text_names(self) -> tuple[str, ...]:
+        """The names as texts, as JSON has them; where two would read the same, all with their numbers."""
+        return words.told_apart_by_number(map(str, self.names))
+
+    def to_dict(self, *, full: bool = False) -> dict[str, Any]:
+        """The answer as strict JSON values, in the form of docs/schema/result-2.json.
+
+        Parameters
+        ----------
+        full : with rounds, evidence, samples and trace, as `save` writes it; False: without them, as `--json` does.
+        """
+        from kabc.results.documents import document_of
+
+        return document_of(self, full=full)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one JSON file, whole or not at all; `kabc.load_result` reads it."""
+        from kabc.results.files import save_result
+
+        save_result(self, path)
+
+    def __str__(self) -> str:
+        return words.text(self)
+
+    def certificate(self) -> str:
+        """Why the answer may be trusted: groups, claim, assumptions, rule with its constants, and what was seen."""
+        return words.certificate(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal values in every field, NaN included."""
+        return _same_fields(self, other) if isinstance(other, Result) else NotImplemented
+
+    def __hash__(self) -> int:
+        raise TypeError("a Result holds arrays and dictionaries, so it has no hash; use another key, such as its seed")
+
+
+# ---------------------------------------------------------------- equality
+
+
+def _same_fields(mine: Any, other: Any) -> bool:
+    return all(_same(getattr(mine, entry.name), getattr(other, entry.name)) for entry in fields(mine))
+
+
+def _same(mine: Any, other: Any) -> bool:
+    """Equal values; arrays by their numbers, and NaN equals NaN."""
+    if isinstance(mine, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(mine, other, equal_nan=mine.dtype.kind == "f" == other.dtype.kind)
+    if isinstance(mine, dict) and isinstance(other, dict):
+        return mine.keys() == other.keys() and all(_same(value, other[key]) for key, value in mine.items())
+    if isinstance(mine, tuple) and isinstance(other, tuple):
+        return len(mine) == len(other) and all(map(_same, mine, other))
+    if isinstance(mine, Round) and isinstance(other, Round):
+        return _same_fields(mine, other)
+    both_nan = isinstance(mine, float) and isinstance(other, float) and math.isnan(mine) and math.isnan(other)
+    return both_nan or bool(mine == other)

@@ -1,0 +1,168 @@
+"""What people read of a result: its text, its certificate, and the words for each status."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kabc.core.words import counted, percent, plural
+from kabc.strategies.answers import Status
+
+if TYPE_CHECKING:
+    from kabc.results.values import Result
+
+STATUS_WORDS: dict[Status, str] = {
+    "decided": "decided: the groups are certified",
+    "stopped": "stopped by a heuristic: nothing is certified, the groups are a guess",
+    "budget": "undecided: the budget is spent, the groups are a guess",
+    "exhausted": "undecided: too few rows are left for another round, the groups are a guess",
+    "interrupted": "undecided: the run was interrupted, the groups are a guess",
+    "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
+}
+
+_MOST_NAMED = 6  # arms whose needs are printed one by one
+
+
+def headline(result: Result) -> str:
+    """The answer in one line: what is claimed, how sure it is, and what it cost."""
+    claim, advice = _claim(result)
+    cost = f"({counted(result.n_samples, 'sample')})"
+    return f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}"
+
+
+def _claim(result: Result) -> tuple[str, str]:
+    """What is claimed, and what to do about it."""
+    asked = result.n_clusters
+    if result.status == "decided":
+        condition = (
+            "under the assumptions of the certificate"
+            if asked is None
+            else f"if there {plural(asked, 'is')} exactly {counted(asked, 'group')}"
+        )
+        groups = counted(len(result.groups), "group")
+        return f"{groups}, wrong with probability at most {percent(result.delta)} {condition}", ""
+    if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
+        found = f"at least {result.n_groups_at_least:,} are certified"
+        return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    return STATUS_WORDS[result.status], ""
+
+
+def text(result: Result) -> str:
+    """The answer as it is printed."""
+    groups = [f"  {line}" for line in group_lines(result)]
+    return "\n".join([headline(result), *certified_lines(result), *groups, *_remarks(result)])
+
+
+def certificate(result: Result) -> str:
+    """Why the answer may be trusted: groups, claim, assumptions, rule with its constants, and what was seen."""
+    why = result.guarantee
+    lines = [
+        f"CERTIFICATE of {why.strategy}",
+        f"Answer: {headline(result).removesuffix('.')}.",
+        "Groups:",
+        *(f"  - {line}" for line in group_lines(result)),
+        f"Claim: {why.claim}",
+        "Assumptions:",
+        *(f"  - {line}" for line in why.assumptions),
+        "Rule:",
+        *(f"  - {line}" for line in why.rule),
+        "Seen:",
+        *(f"  - {line}" for line in [*_seen(result), *_remarks(result)]),
+    ]
+    return "\n".join(lines)
+
+
+def certified_lines(result: Result) -> list[str]:
+    """What is certified although the groups are not; no line where they are, or where nothing is."""
+    if result.status in ("decided", "stopped"):
+        return []
+    doubt = f"wrong with probability at most {percent(result.delta)}"
+    at_least = counted(result.n_groups_at_least, "group")
+    return [f"certified, {doubt}: at least {at_least}; {_pairs_told_apart(result)}"]
+
+
+def _pairs_told_apart(result: Result) -> str:
+    told, pairs = result.evidence.n_told_apart, math.comb(len(result.names), 2)
+    return f"{told:,} of {counted(pairs, 'pair')} {plural(told, 'is')} told apart"
+
+
+def group_lines(result: Result) -> list[str]:
+    """A line for each group, the smallest first: the odd ones are what people look for."""
+    guess = "" if result.certified else " (guess)"
+    numbered = sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
+    return [
+        f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
+        for number, group in numbered
+    ]
+
+
+def _remarks(result: Result) -> list[str]:
+    low, high = (pick(result.samples_per_arm.values(), default=0) for pick in (min, max))
+    lines = [f"samples per arm: {low:,}" + (f" to {high:,}" if high > low else "")]
+    if result.n_unused:
+        unused = counted(result.n_unused, "sample")
+        lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.price:
+        lines.append(f"spent: {result.spent:,.6g}")
+    if result.needs is not None:
+        lines.append(f"needs about {_listed(result.needs)} (an estimate, from how the evidence grew so far)")
+    return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def _seen(result: Result) -> list[str]:
+    arms, samples = counted(len(result.names), "arm"), counted(result.n_samples, "sample")
+    pilot = f", {result.n_pilot:,} of them in a pilot that only chose the kernel" if result.n_pilot else ""
+    at_least = counted(result.n_groups_at_least, "group")
+    seen = [
+        f"{arms}, {samples} in all{pilot}",
+        f"kernel {result.kernel}; seed {result.seed}" if result.kernel else f"seed {result.seed}",
+        f"{_pairs_told_apart(result)}; at least {at_least}",
+    ]
+    if result.rounds:
+        seen.append(_rounds(result))
+    closest = _closest_pair(result)
+    return [*seen, closest] if closest else seen
+
+
+def _rounds(result: Result) -> str:
+    last, rounds = result.rounds[-1], counted(len(result.rounds), "round")
+    if not result.kernel:
+        return f"{rounds}, at most {counted(last.n, 'sample')} of an arm"
+    return (
+        f"last of {rounds}: k = {last.number}, delta_k = {last.delta:.3g}, "
+        f"{counted(last.n, 'sample')} of each arm, {counted(last.n_groups, 'component')}"
+    )
+
+
+def _closest_pair(result: Result) -> str:
+    """The pair that was told apart by the smallest margin in the latest round."""
+    strength = np.where(result.evidence.told_apart, result.evidence.strength, np.nan)
+    if not (strength > 1).any():
+        return ""
+    i, j = np.unravel_index(int(np.nanargmin(np.where(strength > 1, strength, np.nan))), strength.shape)
+    pair = f"{one_line(result.names[i])} and {one_line(result.names[j])}"
+    return f"closest pair told apart: {pair}, {strength[i, j]:.3g} times its threshold"
+
+
+def _listed(needs: dict[Hashable, int]) -> str:
+    """The largest needs one by one, the others in one phrase."""
+    ranked = sorted(needs.items(), key=lambda entry: -entry[1])
+    shown = [f"{count:,} of {one_line(name)}" for name, count in ranked[1:_MOST_NAMED]]
+    first, most = ranked[0]
+    rest = ranked[_MOST_NAMED:]
+    others = [f"at most {rest[0][1]:,} of each of {counted(len(rest), 'other arm')}"] if rest else []
+    return ", ".join([f"{counted(most, 'more sample')} of {one_line(first)}", *shown, *others])
+
+
+def one_line(name: Hashable) -> str:
+    """A name that cannot forge lines of a certificate."""
+    return " ".join(str(name).split()) or repr(name)
+
+
+def told_apart_by_number(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts; where two are the same, all of them with their numbers, counted from 0."""
+    listed = tuple(texts)
+    return listed if len(set(listed)) == len(listed) else tuple(f"{i}: {text}" for i, text in enumerate(listed))
