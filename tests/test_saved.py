@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,18 +26,28 @@ def normal(mean: float) -> Any:
     return lambda n, rng: rng.normal(mean, 1, n)
 
 
-@cache
-def examples() -> dict[str, Result]:
-    arms = {"a": normal(0), "b": normal(9), "c": normal(0)}
+def arms() -> dict[str, Any]:
+    return {"a": normal(0), "b": normal(9), "c": normal(0)}
+
+
+def words() -> dict[str, Any]:
     pool = np.random.default_rng(0).choice(["x", "y", "z"], (4000, 2))
-    return {
-        "bets": kabc.cluster(arms, 2, seed=0),
-        "thresholds": kabc.cluster(arms, 2, seed=0, strategy="kabc"),
-        "undecided": kabc.cluster({1: normal(0), (2, 3): normal(0.7), None: normal(9)}, 3, seed=0, max_samples=90),
-        "nothing drawn": kabc.cluster(arms, 2, seed=0, kernel=kabc.Gaussian(1.0), max_samples=1),
-        "words": kabc.cluster({"a": pool, "b": pool}, 1, seed=0, kernel=kabc.Hamming()),
-        "many arms": kabc.cluster([normal(0)] * 60, 1, seed=0),
-    }
+    return {"a": pool, "b": pool}
+
+
+EXAMPLES: dict[str, Callable[[], Result]] = {
+    "bets": lambda: kabc.cluster(arms(), 2, seed=0),
+    "thresholds": lambda: kabc.cluster(arms(), 2, seed=0, strategy="kabc"),
+    "undecided": lambda: kabc.cluster({1: normal(0), (2, 3): normal(0.7), None: normal(9)}, 3, seed=0, max_samples=90),
+    "nothing drawn": lambda: kabc.cluster(arms(), 2, seed=0, kernel=kabc.Gaussian(1.0), max_samples=1),
+    "words": lambda: kabc.cluster(words(), 1, seed=0, kernel=kabc.Hamming()),
+    "many arms": lambda: kabc.cluster([normal(0)] * 60, 1, seed=0),
+}
+
+
+@cache
+def example(name: str) -> Result:
+    return EXAMPLES[name]()
 
 
 def same_arrays(one: Any, other: Any) -> bool:
@@ -45,9 +56,9 @@ def same_arrays(one: Any, other: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", examples())
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
-    saved = examples()[name]
+    saved = example(name)
     saved.save(tmp_path / "result.json")
     loaded = kabc.load_result(tmp_path / "result.json")
     plain = {x.name for x in dataclasses.fields(Result)} - {"evidence", "samples", "trace", "names", "samples_per_arm"}
@@ -65,7 +76,7 @@ def test_what_is_loaded_is_what_was_saved(name: str, tmp_path: Path) -> None:
 
 
 def test_a_loaded_result_can_be_saved_again(tmp_path: Path) -> None:
-    examples()["bets"].save(tmp_path / "one.json")
+    example("bets").save(tmp_path / "one.json")
     kabc.load_result(tmp_path / "one.json").save(tmp_path / "two.json")
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
 
@@ -80,7 +91,7 @@ def test_every_number_survives_strict_json(array: Any) -> None:
 
 
 def test_files_and_dictionaries_are_strict_json(tmp_path: Path) -> None:
-    for result in examples().values():
+    for result in map(example, EXAMPLES):
         result.save(tmp_path / "result.json")
         json.loads((tmp_path / "result.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
         json.dumps(result.to_dict(), allow_nan=False)
@@ -88,7 +99,7 @@ def test_files_and_dictionaries_are_strict_json(tmp_path: Path) -> None:
 
 def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "result.json"
-    examples()["bets"].save(path)
+    example("bets").save(path)
     before = path.read_bytes()
 
     def full(file: int) -> None:
@@ -96,13 +107,13 @@ def test_a_failed_save_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypa
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(SettingsError, match="No space left"):
-        examples()["thresholds"].save(path)
+        example("thresholds").save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_names_that_read_the_same_stay_different(tmp_path: Path) -> None:
-    result = dataclasses.replace(examples()["bets"], names=(1, "1", "c"), samples_per_arm={1: 3, "1": 4, "c": 5})
+    result = dataclasses.replace(example("bets"), names=(1, "1", "c"), samples_per_arm={1: 3, "1": 4, "c": 5})
     result.save(tmp_path / "result.json")
     loaded = kabc.load_result(tmp_path / "result.json")
     assert loaded.names == ("0: 1", "1: 1", "2: c")
@@ -112,7 +123,7 @@ def test_names_that_read_the_same_stay_different(tmp_path: Path) -> None:
 
 
 def test_the_dictionary_says_what_the_result_says() -> None:
-    result = examples()["undecided"]
+    result = example("undecided")
     facts = result.to_dict()
     assert facts["status"] == "budget"
     assert facts["certified"] is False
@@ -149,7 +160,7 @@ def test_a_file_that_is_no_result_is_refused(content: str | None, message: str, 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nowhere.*No such file"):
-        examples()["bets"].save(tmp_path / "nowhere" / "result.json")
+        example("bets").save(tmp_path / "nowhere" / "result.json")
 
 
 # ---------------------------------------------------------------- what changed
