@@ -35,6 +35,13 @@ class SimulatedPlan:
         Where the simulated arms come from, in words.
     cost : Cost
         Of one sample.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> plan = kabc.plan(n_arms=4, n_clusters=2, gap=6.0, strategy="anytime", progress=False)
+    >>> len(plan.samples), plan.n_given_up, plan.sure_samples is None
+    (5, 0, True)
     """
 
     strategy: str

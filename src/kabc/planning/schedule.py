@@ -49,6 +49,13 @@ class Plan:
         The paper's bound on the number of samples, for the published settings.
     estimated : bool
         Gap and variance were estimated from a pilot: the plan is a guess.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> plan = kabc.plan(n_arms=12, n_clusters=3, gap=0.3, variances=0.5, strategy="kabc")
+    >>> plan.expected_round, plan.expected_samples, plan.estimated
+    (8, 105552, False)
     """
 
     n_arms: int

@@ -93,12 +93,33 @@ class Cluster(Stepwise):
 
     Parameters
     ----------
-    n_arms, n, delta, kernel : N, samples of each arm (at least 2), error probability, kernel.
-    threshold, union : see `kabc.KABC`.
-    comparisons : "all" pairs, or "representatives": the same partition from fewer distances (engines with costly
-        distances, many arms); distances that were not needed are NaN in the evidence.
+    n_arms : int
+        N, the number of arms.
+    n : int
+        Samples of each arm, at least 2.
+    delta : float
+        Largest probability that any two arms of one group are separated.
+    kernel : Kernel
+        Fixed before the samples are drawn.
+    threshold, union : str
+        See `kabc.KABC`.
+    comparisons : str, default "all"
+        "all" pairs, or "representatives": the same partition from fewer distances, for many arms or costly distances.
+        Distances that were not needed are NaN in the evidence.
 
-    Cost: N(N+1)/2 blocks of n^2 kernel values (exact kernels) or N n D (kernels with features); O(N^2) memory.
+    Notes
+    -----
+    Cost: N(N+1)/2 blocks of n^2 kernel values (exact kernels) or N n D (kernels with features). Memory: O(N^2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> strategy = kabc.Cluster(n_arms=3, n=400, delta=0.1, kernel=kabc.Gaussian(bandwidth=1.0))
+    >>> rng = np.random.default_rng(0)
+    >>> strategy.tell({arm: rng.normal(6.0 * (arm == 2), 1.0, n) for arm, n in strategy.ask().items()})
+    >>> strategy.recommend(), strategy.n_groups_at_least  # the partition is a guess, the number is certified
+    (Partition(0 1 | 2), 2)
     """
 
     def __init__(

@@ -115,6 +115,13 @@ class StrategyEntry:
         Whether parts had to be filled in because the paper leaves them open and has no public code.
     bench : BenchSetup
         How `kabc bench` sets it up.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> entry = kabc.StrategyEntry(name="mine", make=kabc.AnytimeKABC, paper="my thesis")
+    >>> entry.title, entry.guarantee
+    ('mine', 'heuristic')
     """
 
     name: str

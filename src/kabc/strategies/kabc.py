@@ -78,21 +78,50 @@ class KABC(Stepwise):
 
     Parameters
     ----------
-    n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    keep_samples : test all samples drawn so far, not only those of the round: half the budget.
-    union : "pairs" as published, or "arms": a union bound over N events instead of N^2 - N.
-    spending : "published", delta/(4 k^2), which spends 41 % of delta; or "full", the same shape scaled to spend all
-        of it over the rounds that are tested.
-    growth : budgets grow by this factor; 2 as published.
-    skip_hopeless : leave out the first rounds, whose threshold no distance could exceed.
-    first_round : the first k; 1 as published.
-    threshold : "variance-aware" as published; "kernel-uniform", the variance-free one of the Discussion in its provable
-        form; "bounded-differences", one test per pair without variances, which needs independent arms; "tightest", the
-        smaller of the first and the last at half the error share each.
-    refute : stop as "contradicted" when more than K components appear; False as published.
-    comparisons : "all" pairs, or "representatives": the same components from fewer distances.
+    n_arms : int
+        N, the number of arms.
+    n_clusters : int
+        K, the number of groups.
+    delta : float
+        Largest probability of a wrong answer, in (0, 1].
+    kernel : Kernel
+        Fixed before the first sample that is tested.
+    keep_samples : bool, default False
+        Test all samples drawn so far, not only those of the round. This halves the budget.
+    union : str, default "pairs"
+        "pairs" as published, or "arms": a union bound over N events instead of N^2 - N.
+    spending : str, default "published"
+        "published" spends delta/(4 k^2) in round k, 41 % of delta in all. "full" has the same shape, scaled to spend
+        all of delta over the rounds that are tested.
+    growth : float, default 2.0
+        Budgets grow by this factor from round to round.
+    skip_hopeless : bool, default False
+        Leave out the first rounds, whose threshold no distance could exceed.
+    first_round : int, default 1
+        The first k.
+    threshold : str, default "variance-aware"
+        "variance-aware" as published. "kernel-uniform": the one without variances of the Discussion, in its provable
+        form. "bounded-differences": one test per pair without variances, which needs independent arms. "tightest": the
+        smaller of the first and the last, at half the error share each.
+    refute : bool, default False
+        Stop as "contradicted" when more than K components appear. The published algorithm goes on.
+    comparisons : str, default "all"
+        "all" pairs, or "representatives": the same components from fewer distances.
 
-    `KABC.tight` switches everything on. Cost per round: see `kabc.Cluster`.
+    Notes
+    -----
+    `KABC.tight` switches everything on. Cost of a round: see `kabc.Cluster`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> strategy = kabc.KABC(n_arms=3, n_clusters=2, delta=0.1, kernel=kabc.Gaussian(bandwidth=1.0))
+    >>> rng = np.random.default_rng(0)
+    >>> while not strategy.stopped:
+    ...     strategy.tell({arm: rng.normal(6.0 * (arm == 2), 1.0, n) for arm, n in strategy.ask().items()})
+    >>> strategy.recommend()
+    Partition(0 1 | 2, certified)
     """
 
     def __init__(

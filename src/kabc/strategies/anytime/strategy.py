@@ -50,12 +50,32 @@ class AnytimeKABC(Stepwise):
 
     Parameters
     ----------
-    n_arms, n_clusters, delta : N, K (at least 2), error probability. With K = None it never stops by itself; pairs
-        told apart and the lower bound on the number of groups are certified all the same.
-    maps : feature maps that scores are learned on; default: see `kabc.core.scores.maps.default_maps`.
-    seed : chooses the arms to start with when there are many.
+    n_arms : int
+        N, the number of arms.
+    n_clusters : int or None
+        K, the number of groups, at least 2. With None it never stops by itself. The pairs told apart and the lower
+        bound on the number of groups are certified all the same.
+    delta : float
+        Largest probability of a wrong answer, in (0, 1].
+    maps : sequence of FeatureMap, optional
+        Feature maps that scores are learned on. Default: `kabc.core.scores.maps.default_maps`.
+    seed : int, default 0
+        Chooses the arms to start with when there are many.
 
-    Cost of a round: sampled arms x features x K; memory: the samples, and experts x N x core numbers.
+    Notes
+    -----
+    Cost of a round: sampled arms x features x K. Memory: the samples, and experts x N x core numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import kabc
+    >>> strategy = kabc.AnytimeKABC(n_arms=4, n_clusters=2, delta=0.05)
+    >>> rng = np.random.default_rng(0)
+    >>> while not strategy.stopped:
+    ...     strategy.tell({arm: rng.normal(8.0 * (arm % 2), 1.0, n) for arm, n in strategy.ask().items()})
+    >>> strategy.recommend()
+    Partition(0 2 | 1 3, certified)
     """
 
     kernel: Kernel | None = None
