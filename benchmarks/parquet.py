@@ -101,7 +101,7 @@ def cluster(path: str) -> dict[str, float]:
 
 
 def plain(path: str) -> dict[str, float]:
-    from kabc.arms.rows import Workspace
+    from kabc.arms.workspace import Workspace
 
     workspace = Workspace()
     start = time.perf_counter()

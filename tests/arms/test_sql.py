@@ -180,7 +180,7 @@ def test_an_unreachable_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "no.duckdb").write_text("no database")
     with pytest.raises(ArmError, match="cannot open database"):
         sql_arms(QUERY, str(tmp_path / "no.duckdb"), arm="host")
-    with pytest.raises(SettingsError, match="no database URL"):
+    with pytest.raises(SettingsError, match="not a file or URL that can be opened; write it like"):
         sql_arms(QUERY, "somewhere", arm="host")
 
 

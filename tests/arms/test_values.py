@@ -105,7 +105,7 @@ MISSING = [
 
 @pytest.mark.parametrize("values", MISSING)
 def test_missing_categories_are_refused_dropped_or_encoded(values: np.ndarray[Any, Any]) -> None:
-    with pytest.raises(SampleError, match="column 'x' has 1 missing"):
+    with pytest.raises(SampleError, match="column 'x' has 1 missing value in"):
         one("category")({"x": values})
     encoder = one("category", "drop")
     assert len(encoder({"x": values})) == 2 and encoder.dropped == {"x": 1}
@@ -115,7 +115,7 @@ def test_missing_categories_are_refused_dropped_or_encoded(values: np.ndarray[An
 
 @pytest.mark.parametrize("values", [[math.nan, 1.0], [None, 1], ["", "1.0"], [" ", 1]])
 def test_missing_numbers_are_refused_dropped_or_encoded(values: list[Any]) -> None:
-    with pytest.raises(SampleError, match="column 'x' has 1 missing"):
+    with pytest.raises(SampleError, match="column 'x' has 1 missing value in"):
         one("number")({"x": values})
     assert one("number", "drop")({"x": values}).tolist() == [[1.0]]
     encoder = one("number", "encode")
@@ -137,7 +137,7 @@ def test_a_row_is_dropped_whole_and_each_column_counts_its_own() -> None:
 
 
 def test_infinite_numbers_and_text_among_numbers_are_refused_by_column() -> None:
-    with pytest.raises(SampleError, match="column 'x' has 2 infinite"):
+    with pytest.raises(SampleError, match="column 'x' has 2 infinite values; replace"):
         one("number")({"x": [math.inf, 1.0, -math.inf]})
     with pytest.raises(SampleError, match="column 'x' is declared a number but holds 'n/a'"):
         one("number")({"x": ["1", "n/a", "bad"]})

@@ -173,3 +173,16 @@ def test_settings_are_spelled_as_options() -> None:
     told = "n_clusters=None needs max_samples; lower pilot=, or arm='machine', or wide=True; a farm=x is no setting"
     shell = "--clusters needs --max-samples; lower --pilot, or --arm 'machine', or --wide; a farm=x is no setting"
     assert for_the_shell(told) == shell
+
+
+@pytest.mark.parametrize(
+    ("told", "shell"),
+    [
+        ("set types={'ts': 'number'} to compare seconds", "set --types ts=number to compare seconds"),
+        ("set types={'seed': 'number'}", "set --types seed=number"),
+        ("set types={'a b': 'text'}; or types=", "set --types 'a b=text'; or --types"),
+        ("""set types={"it's": 'category'}""", """set --types 'it'"'"'s=category'"""),
+    ],
+)
+def test_types_are_spelled_as_pairs(told: str, shell: str) -> None:
+    assert for_the_shell(told) == shell

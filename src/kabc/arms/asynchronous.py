@@ -1,4 +1,4 @@
-"""Arms that are coroutine functions: many samples under way at once, with the same answer whatever their order."""
+"""Arms that are coroutine functions: many samples at the same time, with results in a fixed order."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from kabc.arms.failures import expect, is_whole
+from kabc.arms.checks import expect, is_whole
 
 
 class AsyncArm:
     """A coroutine function that gives one sample, a number or a row of them: ``async def f(rng)``.
 
-    At most `concurrency` samples are under way at once, in an event loop of a thread of its own, which lives until
-    `close` so that a client made inside the function can be used again. Each sample has a generator of its own: the
-    answer does not depend on which sample comes back first. The first error cancels the others and is raised as it is.
+    At most `concurrency` samples are drawn at the same time. They run in an event loop in its own thread. The loop
+    stays open until `close`, so that the function can keep a client open. Each sample has its own generator, so the
+    answer does not depend on which sample ends first. The first error cancels the others and is raised unchanged.
     """
 
     def __init__(self, function: Callable[[np.random.Generator], Awaitable[Any]], concurrency: int = 8) -> None:
@@ -31,7 +31,9 @@ class AsyncArm:
         return f"AsyncArm({self.function!r}, concurrency={self.concurrency})"
 
     def __getstate__(self) -> NoReturn:
-        raise TypeError("an AsyncArm is drawn from in the process that made it, where its event loop is")
+        raise TypeError(
+            "an AsyncArm cannot be sent to another process, because its event loop cannot; make it in that process"
+        )
 
     @property
     def remaining(self) -> None:
@@ -44,17 +46,17 @@ class AsyncArm:
         try:
             return future.result()
         finally:
-            future.cancel()  # for an interrupted wait; a future that is done stays as it is
+            future.cancel()  # for an interrupted wait; a future that is done does not change
 
     def close(self) -> None:
-        """End the event loop and its thread; a later draw starts new ones."""
+        """End the event loop and its thread. A later draw starts new ones."""
         if self._home is not None:
             self._home.close()
             self._home = None
 
     async def _all(self, generators: list[np.random.Generator]) -> list[Any]:
         results: list[Any] = [None] * len(generators)
-        waiting = iter(enumerate(generators))  # shared: each worker takes the next sample that nobody has
+        waiting = iter(enumerate(generators))  # shared: each worker takes the next free sample
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(self.concurrency, len(generators))):
@@ -71,11 +73,11 @@ class AsyncArm:
 
 
 class _Home:
-    """A running event loop in a thread of its own."""
+    """A running event loop in its own thread."""
 
     def __init__(self) -> None:
         opened: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-        # asyncio.run, not a bare loop: it also cancels what is left and closes generators at the end
+        # asyncio.run, not only a loop: at the end it also cancels what is left and closes generators
         self._thread = threading.Thread(target=lambda: asyncio.run(_stay(opened)), name="kabc-async", daemon=True)
         self._thread.start()
         self.loop, self._leave = opened.result()

@@ -13,6 +13,7 @@ from kabc.arms.asynchronous import AsyncArm
 from kabc.arms.callables import CallableArm
 from kabc.arms.pools import PoolArm
 from kabc.core.errors import ArmError
+from kabc.core.samples import describe
 
 
 @runtime_checkable
@@ -21,17 +22,18 @@ class Arm(Protocol):
 
     @property
     def remaining(self) -> int | None:
-        """How many more samples it can give; None when there is no end."""
+        """How many more samples it can give. None: any number."""
 
     def draw(self, n: int, rng: np.random.Generator) -> ArrayLike:
         """The next n samples, (n,) or (n, d). All randomness comes from rng."""
 
 
 class NamedArms(dict[str, Arm]):
-    """Arms by name, with what was decided about their values: types, missing values, failures, price.
+    """Arms by name, with what is known about their samples.
 
-    `notes` are sentences that the result repeats; `columns` name the columns of a sample; `price` is per sample;
-    `types` say what the columns of a table are: number, category or text; `levels` which category a number stands for.
+    `notes` are sentences that the result repeats. `columns` name the columns of a sample. `price` is for one sample.
+    `types` say whether a column of a table is a number, category or text. `levels` say which category a number stands
+    for.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class NamedArms(dict[str, Arm]):
 
 
 def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:
-    """An arm from a callable draw(n, rng), a coroutine function or a pool; `rng` puts a pool in random order."""
+    """An arm from a function draw(n, rng), a coroutine function or a pool. `rng` decides the order of a pool."""
     if isinstance(source, Arm):
         return source
     if inspect.iscoroutinefunction(source):
@@ -61,6 +63,6 @@ def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.r
         return CallableArm(source)
     if isinstance(source, str | bytes | dict) or source is None:
         raise ArmError(
-            f"{source!r} is not an arm; pass a callable draw(n, rng) or an array of samples, one row each"
+            f"{describe(source)} is not an arm; pass a function draw(n, rng), or an array with one row for each sample"
         ).of_arm(name)
     return PoolArm(name, source, rng)

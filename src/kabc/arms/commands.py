@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import signal
-import subprocess
-import sys
-import tempfile
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kabc.arms.base import NamedArms
-from kabc.arms.failures import (
-    DrawError,
-    OnFailure,
-    Policy,
-    column_names,
-    cut,
-    expect,
-    is_positive,
-    is_whole,
-    numbers,
-    picked,
-)
+from kabc.arms.checks import column_names, expect, is_positive, is_whole
+from kabc.arms.failures import DrawError, OnFailure, Policy
+from kabc.arms.printed import printed_numbers
+from kabc.arms.processes import Ended, NotStartedError, megabytes, run_to_end, weighing
+from kabc.arms.words import cut
 from kabc.core.errors import ArmError, SettingsError
 
 Measure = Literal["output", "wall", "cpu", "rss"]
@@ -38,24 +24,7 @@ Command = str | Sequence[str]
 
 _SEEDS = 2**31  # fits the seed of every common language
 _WARMUP_SEED = 0
-_MOST_OUTPUT = 2**24  # bytes that are read back from the end of an output
-_RSS_UNIT = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes there, in kilobytes elsewhere
-_NOT_RUNNABLE = (126, 127)  # what a shell answers for a file that is no program, and for no file
-
-# Linux lets a new program inherit the peak memory of the process that started it, so that anything started from here
-# would weigh at least as much as this Python with all its data. A bare one in between weighs about 10 MB.
-_WEIGH = """
-import os, signal, sys
-nothing = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-try:
-    pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=nothing, setsigdef=[signal.SIGPIPE])
-except OSError as error:
-    sys.exit(126 if isinstance(error, PermissionError) else 127)
-_, status, usage = os.wait4(pid, 0)
-print(usage.ru_maxrss)
-code = os.waitstatus_to_exitcode(status)
-sys.exit(code if code >= 0 else 128 - code)
-"""
+_NOT_RUNNABLE = (126, 127)  # exit codes of a shell for a file that is not a program, and for a missing file
 
 
 def command_arms(
@@ -71,27 +40,53 @@ def command_arms(
     on_failure: OnFailure = "raise",
     retries: int = 3,
 ) -> NamedArms:
-    """Arms that are commands; a sample is one run.
+    """Arms that are commands. A sample is one run.
 
-    A run finds a fresh random whole number in the variable KABC_SEED: a command that takes its randomness from there
-    gives the same answer for the same seed.
+    Every run gets a new random whole number in the variable KABC_SEED. A command that takes its randomness from there
+    gives the same sample for the same seed.
 
     Parameters
     ----------
-    commands : name -> command. Text is run by the shell, a list of words directly.
-    measure : "output": the last line that is printed, a number, several of them, or JSON; "wall": seconds from start to
-        end; "cpu": seconds of processor time (user and system) of the command and the processes it waited for; "rss":
-        peak memory in MB (2**20 bytes) of the largest of those processes, of which less than about 10 reads as 10.
-        Output is thrown away unless it is what is measured. Commands that run at once slow each other down: leave
-        `workers` at 1 where time is measured.
-    json_path : where the number is in printed JSON, e.g. "latency.p50" or "runs.0.time".
-    columns : names of the numbers that one run prints; needed only where a run prints several and failures are encoded.
-    warmup : runs of each arm before its first sample that are not counted, with KABC_SEED=0.
-    timeout : seconds after which a run is ended, with every process that it started, and has failed.
-    env : variables for all commands, or for one arm: ``{"LANG": "C", "name of arm": {"OMP_NUM_THREADS": "1"}}``.
-    on_failure : what becomes of an exit code other than 0, a timeout, output that is no number: "raise" ends the run,
-        "retry" tries again up to `retries` times with growing pauses (what is compared is then the distribution given
-        success), "encode" makes it a value: an extra last column "failed".
+    commands : mapping of str to str or sequence of str
+        The name and the command of each arm. The shell runs a text; a list of words is run directly.
+    measure : {"output", "wall", "cpu", "rss"}, default "output"
+        "output" is the last line that is printed: a number, several numbers, or JSON. "wall" is the seconds from start
+        to end. "cpu" is the seconds of processor time (user and system) of the command and of the processes that it
+        waited for. "rss" is the peak memory in MB (2**20 bytes) of the largest of those processes; less than about
+        10 MB is reported as 10. The output is thrown away unless it is what is measured. Commands that run at the same
+        time slow each other down, so leave `workers` at 1 where time is measured.
+    json_path : str, optional
+        Path of the number in printed JSON, e.g. "latency.p50" or "runs.0.time".
+    columns : sequence of str, optional
+        Names of the numbers that one run prints. Needed only where a run prints several and failures are encoded.
+    warmup : int, default 1
+        Runs of each arm before its first sample, with KABC_SEED=0. They are not samples.
+    timeout : float, default 60.0
+        Seconds after which a run has failed. It is then killed, with every process that it started.
+    env : mapping, optional
+        Variables for all commands, or for one arm: ``{"LANG": "C", "name of arm": {"OMP_NUM_THREADS": "1"}}``.
+    cwd : str or path, optional
+        The folder to run in. Default: the current one.
+    on_failure : {"raise", "retry", "encode"}, default "raise"
+        What happens after an exit code other than 0, a timeout, or output that is not a number. "raise" ends the run.
+        "retry" tries again up to `retries` times, with growing pauses; the distributions compared are then those given
+        success. "encode" makes a failure a value, with an extra last column "failed".
+    retries : int, default 3
+        Most new tries of one sample.
+
+    Returns
+    -------
+    NamedArms
+        The arms by name, for `kabc.cluster`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kabc.arms.commands import command_arms
+    >>> arms = command_arms({"short": "echo 1.5", "long": "echo $((2 * 3))"})
+    >>> arms["long"].draw(2, np.random.default_rng(0))
+    array([[6.],
+           [6.]])
     """
     _check(measure, json_path, warmup, timeout)
     names = column_names(columns) if measure == "output" else (measure,)
@@ -117,7 +112,7 @@ class _How:
 
 @dataclass
 class CommandArm:
-    """A command; every sample is a run of its own."""
+    """A command. Every sample is a run of its own."""
 
     name: str
     command: str | tuple[str, ...]
@@ -133,7 +128,7 @@ class CommandArm:
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:  # -> (n, d)
         try:
-            # a seed that does not come from rng: warm-up after a resume must not change the samples that follow
+            # its seed does not come from rng: a warm-up after a resume must not change the samples that follow
             while self.warmup > 0:
                 self.policy.sample(lambda: self._run(_WARMUP_SEED))
                 self.warmup -= 1
@@ -143,123 +138,53 @@ class CommandArm:
             raise
 
     def _sample(self, seed: int) -> list[float]:
-        # a new seed for a new try, without moving the seeds of later samples
+        # a new try gets a new seed; the seeds of later samples stay as they are
         tries = np.random.default_rng(seed)
         return self.policy.sample(lambda: self._run(int(tries.integers(_SEEDS))))
 
     def _run(self, seed: int) -> list[float]:
-        env = {**os.environ, **self.env, "KABC_SEED": str(seed)}
-        keep = self.how.measure in ("output", "rss")
-        with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
-            # files, not pipes: no reader is needed, and a process left behind cannot hold the end back
-            wall, cpu = self._finish(env, output if keep else subprocess.DEVNULL, errors)
-            match self.how.measure:
-                case "wall":
-                    return [wall]
-                case "cpu":
-                    return [cpu]
-                case "rss":
-                    return [float(_text(output)) * _RSS_UNIT / 2**20]
-                case "output":
-                    return _printed(_text(output), self.how.json_path)
+        ended = self._ended({**os.environ, **self.env, "KABC_SEED": str(seed)})
+        match self.how.measure:
+            case "wall":
+                return [ended.wall]
+            case "cpu":
+                return [ended.cpu]
+            case "rss":
+                return [megabytes(ended.output)]
+            case "output":
+                return printed_numbers(ended.output, self.how.json_path)
 
-    def _finish(self, env: dict[str, str], output: IO[bytes] | int, errors: IO[bytes]) -> tuple[float, float]:
-        """Run it to its end: seconds of wall time and of processor time; anything but success is an error."""
-        words = self._words()
-        start = time.perf_counter()
+    def _ended(self, env: dict[str, str]) -> Ended:
+        """A run that ended well; anything else is an error."""
+        keep = self.how.measure in ("output", "rss")
         try:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                env=env,
-                cwd=self.how.cwd,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise ArmError(f"cannot run {cut(self.command)}: {error.strerror}; check its spelling and PATH") from error
-        code, cpu, timed_out = _wait(process, self.how.timeout)
-        wall = time.perf_counter() - start
-        if timed_out:
+            ended = run_to_end(self._words(), env, self.how.cwd, self.how.timeout, keep_output=keep)
+        except NotStartedError as error:
+            raise ArmError(f"cannot run {cut(self.command)}: {error}; check its spelling and PATH") from error
+        if ended.timed_out:
             raise DrawError(f"did not end within timeout={self.how.timeout:g} seconds and was killed; raise timeout=")
-        if code:
-            self._refuse(code, _text(errors))
-        return wall, cpu
+        if ended.code:
+            self._refuse(ended)
+        return ended
 
     def _words(self) -> list[str]:
         words = ["/bin/sh", "-c", self.command] if isinstance(self.command, str) else list(self.command)
-        return [sys.executable, "-I", "-S", "-c", _WEIGH, *words] if self.how.measure == "rss" else words
+        return weighing(words) if self.how.measure == "rss" else words
 
-    def _refuse(self, code: int, errors: str) -> None:
-        said = errors.strip().splitlines()
-        reason = f", it said {cut(said[-1])}" if said else ", it said nothing on standard error"
-        if code in _NOT_RUNNABLE:  # the same for every sample, so no policy applies
-            raise ArmError(f"cannot run {cut(self.command)} (exit code {code}){reason}; check its spelling and PATH")
-        ended = f"exit code {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
-        raise DrawError(f"{cut(self.command)} failed: {ended}{reason}; run it by hand, or see on_failure=")
-
-
-def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, float, bool]:
-    """Exit code, seconds of processor time, and whether it was killed at the timeout."""
-    timed_out = threading.Event()
-
-    def kill() -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: not permitted to a dead group
-            os.killpg(process.pid, signal.SIGKILL)
-
-    def too_long() -> None:
-        timed_out.set()
-        kill()
-
-    # a blocking wait4 with a timer beside it: polling would blur the wall time
-    timer = threading.Timer(timeout, too_long)
-    try:
-        timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-    except BaseException:
-        kill()
-        process.wait()
-        raise
-    finally:
-        timer.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, usage.ru_utime + usage.ru_stime, timed_out.is_set()
-
-
-def _text(file: IO[bytes]) -> str:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _MOST_OUTPUT))
-    return file.read().decode(errors="replace")
-
-
-def _printed(text: str, json_path: str | None) -> list[float]:
-    """The numbers in what a command printed."""
-    lines = text.strip().splitlines()
-    if not lines:
-        raise DrawError("printed nothing; its last line must be a number, several of them, or JSON")
-    if json_path is not None:
-        return numbers(picked(_json(text, lines[-1]), json_path))
-    try:
-        return numbers(lines[-1].split())
-    except DrawError:
-        return numbers(_json(lines[-1], lines[-1]))
-
-
-def _json(*texts: str) -> Any:
-    """The first of the texts that is JSON: one document over many lines, or the last line alone."""
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            return json.loads(text)
-    raise DrawError(
-        f"printed {cut(texts[-1])}, which is no finite number and no JSON; "
-        "its last line must be a number, several of them, or JSON"
-    )
+    def _refuse(self, ended: Ended) -> None:
+        said = ended.errors.strip().splitlines()
+        reason = f"it said {cut(said[-1])}" if said else "it said nothing on standard error"
+        if ended.code in _NOT_RUNNABLE:  # the same for every sample, so no policy applies
+            raise ArmError(
+                f"cannot run {cut(self.command)} (exit code {ended.code}), {reason}; check its spelling and PATH"
+            )
+        how = f"exit code {ended.code}" if ended.code > 0 else f"killed by {signal.Signals(-ended.code).name}"
+        raise DrawError(f"{cut(self.command)} failed: {how}, {reason}; run it by hand, or see on_failure=")
 
 
 def _check(measure: str, json_path: str | None, warmup: int, timeout: float) -> None:
     if not hasattr(os, "wait4"):
-        raise SettingsError("commands as arms need os.wait4, which this system has not; use Linux, macOS or WSL")
+        raise SettingsError("commands as arms need os.wait4, which this system does not have; use Linux, macOS or WSL")
     expect(measure in get_args(Measure), "measure", measure, "'output', 'wall', 'cpu' or 'rss'")
     if json_path is not None:
         expect(measure == "output", "measure", measure, "'output' where json_path is given")
@@ -274,7 +199,7 @@ def _command(name: str, command: Command) -> str | tuple[str, ...]:
     words = () if isinstance(command, str) else tuple(command)
     if not words or not all(isinstance(word, str) for word in words):
         raise SettingsError(
-            f"a command is text for the shell, or a list of words to run directly, got {command!r}"
+            f"a command must be text for the shell, or a list of words to run directly, got {command!r}"
         ).of_arm(name)
     return words
 
@@ -282,7 +207,7 @@ def _command(name: str, command: Command) -> str | tuple[str, ...]:
 def _variables(
     commands: Mapping[str, Command], env: Mapping[str, str | Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
-    """Variables of each arm: those of all, then its own."""
+    """The variables of each arm: those of all arms, then its own."""
     own = {name: value for name, value in env.items() if isinstance(value, Mapping)}
     unknown = [name for name in own if name not in commands]
     if unknown:

@@ -1,8 +1,8 @@
-"""What counts as a failed sample of a live arm, and what becomes of it. A failure is never dropped.
+"""What counts as a failed sample of a live arm, and what happens to it. A failure is never dropped.
 
-Leaving failures out would compare other distributions than those of the arms: a service that fails on hard questions
-would look like one that answers them. So a failure ends the run ("raise"), or is tried again ("retry": what is compared
-is then the distribution *given success*, and the result says so), or is a value of its own ("encode").
+Without its failures, an arm has another distribution: a service that fails on hard questions would look like one that
+answers them. So there are three policies. "raise" ends the run. "retry" tries again: then the distributions *given
+success* are compared, and the result says so. "encode" makes a failure a value of its own.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kabc.core.errors import ArmError, SettingsError
-from kabc.core.samples import describe
+from kabc.arms.checks import expect, is_whole
+from kabc.arms.words import counted, cut
+from kabc.core.errors import ArmError
 
 OnFailure = Literal["raise", "retry", "encode"]
 
-FIRST_WAIT = 0.5  # seconds before the first new try, doubled for each further one; arbitrary, as services advise
+FIRST_WAIT = 0.5  # seconds before the second try, doubled before each later one; an arbitrary but common choice
 LONGEST_WAIT = 60.0
-_CUT = 200
 
 
 class DrawError(ArmError):
-    """One try to get a sample failed; the policy decides what becomes of it."""
+    """One try to get a sample failed. The policy decides what happens next."""
 
 
 class SpendError(ArmError):
-    """The next call would cost more than max_spend allows; the samples of the round so far are lost."""
+    """The next call would cost more than max_spend allows. The samples of the current round are lost."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What becomes of a failure.
+    """What happens after a failure.
 
-    `columns` name the numbers of one sample; None when the first sample tells. "encode" must know how many zeros to
-    write for a failure that comes first, so there None means one.
+    `columns` name the numbers of one sample. None means that the first sample decides how many there are. With "encode"
+    the first sample may be a failure, and its number of zeros must be known: there None means one number.
     """
 
     on_failure: OnFailure = "raise"
@@ -64,7 +64,7 @@ class Policy:
         """The sentence that the result repeats."""
         return {
             "raise": "failures: a failed sample ends the run",
-            "retry": f"failures: tried again up to {self.retries} time(s), so that the distributions compared are "
+            "retry": f"failures: tried again up to {counted(self.retries, 'time')}; the distributions compared are "
             "those of samples that succeed",
             "encode": "failures: encoded as a value of their own (last column 'failed' is 1, the others are 0)",
         }[self.on_failure]
@@ -72,7 +72,7 @@ class Policy:
     def sample(
         self, attempt: Callable[[], Sequence[float]], pause: Callable[[float], object] = time.sleep
     ) -> list[float]:
-        """One sample: what the attempt gives, or what the policy makes of its failures."""
+        """One sample: the result of the attempt, or what the policy makes of its failures."""
         tries = 1 + (self.retries if self.on_failure == "retry" else 0)
         for number in range(tries):
             try:
@@ -86,20 +86,20 @@ class Policy:
         if self.on_failure == "encode":
             return [0.0] * (len(self.sample_columns) - 1) + [1.0]
         if tries > 1:
-            raise DrawError(f"{tries} tries failed, the last one so: {failure}")
+            raise DrawError(f"{tries} tries failed; the last failure: {failure}")
         raise failure
 
     def _checked(self, row: Sequence[float]) -> list[float]:
         if self.columns is not None and len(row) != len(self.columns):
             raise DrawError(
-                f"gave {len(row)} number(s) where {len(self.columns)} are expected: {', '.join(self.columns)}; "
-                "set columns= to what it gives, or let it give the same every time"
+                f"gave {counted(len(row), 'number')} instead of {len(self.columns)} ({', '.join(self.columns)}); "
+                "every sample must have the numbers that columns= names"
             )
         if self.columns is None and self.on_failure == "encode" and len(row) != 1:
             # not a failure of the arm: encoding it would make every sample a failed one
             raise ArmError(
-                f"gave {len(row)} numbers; on_failure='encode' must know them before the first failure: name them, "
-                "e.g. columns=('mean', 'p99')"
+                f"gave {counted(len(row), 'number')}; on_failure='encode' must know their names before the first "
+                "failure; set e.g. columns=['mean', 'p99']"
             )
         return list(row)
 
@@ -110,53 +110,22 @@ def wait_before(number: int) -> float:
 
 
 def numbers(value: Any) -> list[float]:
-    """The finite numbers of a value from outside: a number, text of one, or a list of those."""
+    """The finite numbers in a value from outside: a number, the text of one, or a list of them."""
     try:
         row = [float(item) for item in (value if isinstance(value, list) else [value])]
     except (TypeError, ValueError, OverflowError):
         row = []
     if not row or not all(map(math.isfinite, row)):
-        hint = "; pick one of its parts by its path" if isinstance(value, dict) else ""
+        hint = "; set the path to one of its parts" if isinstance(value, dict) else ""
         raise DrawError(f"expected a finite number or a list of them, got {cut(value)}{hint}")
     return row
 
 
 def picked(value: Any, path: str) -> Any:
-    """The part of a JSON value at a path of keys and positions with dots between them: "choices.0.text"."""
+    """The part of a JSON value at a path of keys and positions, separated by dots: "choices.0.text"."""
     for key in path.split("."):
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (LookupError, TypeError, ValueError):
             raise DrawError(f"there is no {key!r} of the path {path!r} in {cut(value)}; correct the path") from None
     return value
-
-
-def cut(value: object) -> str:
-    """A value from outside for a message: on one line, not long."""
-    text = " ".join((value if isinstance(value, str) else repr(value)).split())
-    return repr(text if len(text) <= _CUT else text[: _CUT - 3] + "...")
-
-
-def expect(right: bool, name: str, value: object, wanted: str) -> None:
-    """Refuse a setting that is not what is wanted."""
-    if not right:
-        raise SettingsError(f"{name} must be {wanted}, got {describe(value)}")
-
-
-def is_whole(value: object) -> bool:
-    """Whether it is an int; True and False are not."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def is_positive(value: object) -> bool:
-    """Whether it is a finite number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
-
-
-def column_names(columns: Sequence[str] | None) -> tuple[str, ...] | None:
-    """Names of columns, checked."""
-    if columns is None:
-        return None
-    right = not isinstance(columns, str) and len(set(columns)) == len(columns) > 0 and "failed" not in columns
-    expect(right, "columns", columns, "different names, one for each number of a sample, none of them 'failed'")
-    return tuple(columns)

@@ -1,4 +1,4 @@
-"""Arms that are finite pools of samples, used up in random order without replacement."""
+"""Arms that are finite pools of samples, drawn in random order without replacement."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.arms.words import counted
 from kabc.core.errors import ArmError
 
 
 class PoolArm:
-    """Rows of an array, in the random order that `rng` gives them; each row is drawn at most once.
+    """Rows of an array. Each is drawn at most once, in a random order that `rng` decides.
 
-    The order does not depend on how the rows are cut into rounds.
+    The order does not depend on the sizes of the draws.
     """
 
     def __init__(self, name: object, rows: ArrayLike, rng: np.random.Generator) -> None:
         try:
             self._rows: NDArray[Any] = np.asarray(rows)
         except ValueError as error:
-            raise ArmError("its rows have different lengths; a pool is an array (n,) or (n, d)").of_arm(name) from error
+            raise ArmError("its rows have different lengths; pass an array (n,) or (n, d)").of_arm(name) from error
         if self._rows.ndim not in (1, 2) or not self._rows.size:
             raise ArmError(
-                f"a pool is a non-empty array (n,) or (n, d), one row a sample, got shape {self._rows.shape}"
+                f"a pool must be an array (n,) or (n, d) with a row for each sample, got shape {self._rows.shape}"
             ).of_arm(name)
         self._order = rng.permutation(len(self._rows))
         self._used = 0
@@ -34,7 +35,9 @@ class PoolArm:
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         if n > self.remaining:
-            raise ArmError(f"it has {self.remaining} sample(s) left, {n} were asked for; give it more rows")
+            raise ArmError(
+                f"it has {counted(self.remaining, 'sample')} left, but {n:,} were asked for; give it more rows"
+            )
         chosen = self._order[self._used : self._used + n]
         self._used += n
         return self._rows[chosen]

@@ -1,7 +1,7 @@
-"""Arms that are rows of a query: any database that SQLAlchemy speaks to, and DuckDB.
+"""Arms that are rows of a query, in any database that SQLAlchemy or DuckDB can open.
 
-The query runs once, read only, and its rows are streamed to a temporary table on disk; from there on they are a table
-like any other (kabc.arms.tables). So the database is left alone while arms are drawn, and its rows cannot change.
+The query runs once and read-only. Its rows are streamed to a temporary table on disk and are then a table like any
+other (kabc.arms.tables). So the database is not used while samples are drawn, and the rows cannot change.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kabc.arms.base import NamedArms
-from kabc.arms.rows import Rows, Workspace, check_names, first_line, library, literal, quoted
+from kabc.arms.rows import Rows, check_names
 from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
+from kabc.arms.words import counted
+from kabc.arms.workspace import Workspace, first_line, library, literal, quoted
 from kabc.core.errors import ArmError, SettingsError
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
-_CHUNK = 10_000  # rows on their way
+_CHUNK = 10_000  # rows in one step
 _DUCKDB_FILES = (".duckdb", ".ddb")
 _SQLITE_FILES = (".db", ".sqlite", ".sqlite3")
 _QUERY = "the query"
@@ -41,11 +43,50 @@ def sql_arms(
     text: TextForm = "features",
     seed: int = 0,
 ) -> NamedArms:
-    """Arms from the rows of a query, sorted by name; see `kabc.arms.tables.table_arms` for the other settings.
+    """Arms from the rows of a query, sorted by name.
 
-    `database` is an SQLAlchemy URL ("sqlite:///runs.db", "postgresql://user@host/name", ...) or a file of SQLite
-    ("runs.db") or DuckDB ("runs.duckdb"). Rows without ORDER BY come in any order, and the order of the draws
-    depends on it: add one where the same seed must give the same samples.
+    Parameters
+    ----------
+    query : str
+        One SELECT statement. Without ORDER BY the rows come in any order, and the order of the draws depends on it. Add
+        ORDER BY where the same seed must give the same samples.
+    database : str
+        A URL of SQLAlchemy ("sqlite:///runs.db", "postgresql://user@host/name"), or a file of SQLite ("runs.db") or
+        DuckDB ("runs.duckdb").
+    arm : str
+        The column that names the arm of a row.
+    values : str or sequence of str, optional
+        The columns of a sample. Default: all other columns, if there are at most 20.
+    types : mapping of str to {"number", "category", "text"}, optional
+        The kind of columns where the default is wrong, see `kabc.arms.tables.table_arms`.
+    missing : {"raise", "drop", "encode"}, default "raise"
+        What happens to missing values. "raise" refuses them. "drop" leaves out their rows. "encode" makes them a value
+        of their own.
+    text : {"features", "characters"}, default "features"
+        How texts become numbers. "features" are hashed n-grams; "characters" are for the Hamming kernel.
+    seed : int, default 0
+        Decides the order of the rows.
+
+    Returns
+    -------
+    NamedArms
+        The arms by name, for `kabc.cluster`.
+
+    Examples
+    --------
+    >>> import sqlite3, tempfile
+    >>> from kabc.arms.sql import sql_arms
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> connection = sqlite3.connect(f"{folder.name}/runs.db")
+    >>> _ = connection.executescript(
+    ...     "CREATE TABLE runs (host TEXT, seconds REAL);"
+    ...     "INSERT INTO runs VALUES ('a', 1.5), ('b', 7.0), ('a', 2.5), ('b', 7.5);"
+    ... )
+    >>> connection.close()
+    >>> arms = sql_arms("SELECT * FROM runs", f"{folder.name}/runs.db", arm="host")
+    >>> {name: arm.remaining for name, arm in arms.items()}
+    {'a': 2, 'b': 2}
+    >>> folder.cleanup()
     """
     file = _duckdb_file(database)
     rows = _from_server(query, database, arm) if file is None else _from_duckdb(query, file)
@@ -89,7 +130,7 @@ def _from_duckdb(query: str, file: str) -> Rows:
     try:
         statements = workspace.connection.extract_statements(query)
         if len(statements) != 1:
-            raise _wrong_query(f"it is {len(statements)} statements, not one")
+            raise _wrong_query(f"it has {counted(len(statements), 'statement')} instead of one")
         workspace.rows("USE their_database")
         check_names((row[0] for row in workspace.rows(f"DESCRIBE {statements[0].query}")), _QUERY)
         workspace.rows(f"CREATE TABLE {quoted(here)}.main.source AS {statements[0].query}")
@@ -127,16 +168,16 @@ def _engine(database: str) -> Engine:
         if url.drivername in ("postgres", "postgresql"):
             url = url.set(drivername="postgresql+psycopg")
         if url.get_backend_name() == "sqlite":
-            _existing(url.database or "")  # SQLite would create it
+            _existing(url.database or "")  # SQLite would create a missing file
         engine: Engine = sqlalchemy.create_engine(url)
     except sqlalchemy.exc.ArgumentError:  # its message may hold the password
         raise SettingsError(
-            "database= is no database URL; write it like sqlite:///runs.db or postgresql://user:password@host/name"
+            "the database is not a file or URL that can be opened; write it like sqlite:///runs.db or "
+            "postgresql://user:password@host/name"
         ) from None
     except sqlalchemy.exc.NoSuchModuleError:
         raise SettingsError(
-            f"database={url.render_as_string()!r}: nothing is installed that speaks to {url.drivername!r}; "
-            "install its driver for SQLAlchemy"
+            f"database {url.render_as_string()!r} needs a driver of SQLAlchemy for {url.drivername!r}; install one"
         ) from None
     except ModuleNotFoundError as error:
         extra = "'kabc[postgres]'" if url.get_backend_name() == "postgresql" else str(error.name)
@@ -149,7 +190,7 @@ def _connected(engine: Engine) -> Iterator[Connection]:
     """A connection that streams and cannot write."""
     from sqlalchemy import exc
 
-    # no_parameters: a % or a colon in the query means what it says
+    # no_parameters: a % or a colon in the query is only a character
     streaming = engine.execution_options(stream_results=True, max_row_buffer=_CHUNK, no_parameters=True)
     backend = engine.url.get_backend_name()
     try:
@@ -158,7 +199,7 @@ def _connected(engine: Engine) -> Iterator[Connection]:
         place = engine.url.render_as_string(hide_password=True)
         raise ArmError(
             f"cannot reach database {place}: {_their_words(error, engine.url)}; "
-            "check that it runs, its address and its name"
+            "check that it is running, and its address and name"
         ) from None
     with connection:
         if backend == "postgresql":
@@ -170,7 +211,7 @@ def _connected(engine: Engine) -> Iterator[Connection]:
         except exc.DBAPIError as error:
             raise _wrong_query(_their_words(error, engine.url)) from None
         finally:
-            connection.rollback()  # nothing of it stays
+            connection.rollback()  # nothing is written
 
 
 def _their_words(error: Any, url: URL) -> str:
@@ -182,8 +223,8 @@ def _their_words(error: Any, url: URL) -> str:
 def _copied(connection: Connection, query: str, arm: str | None) -> Rows:
     """The rows of the query in a table of the workspace.
 
-    They travel as strings, which every driver's values become without loss, and columns get their type at the end,
-    when all values were seen: the first chunk of a column may be all missing.
+    They are copied as strings, because the values of every driver become strings without loss. Columns get their type
+    at the end, when all values are known: in the first rows, a column may have no value at all.
     """
     with connection.exec_driver_sql(query) as result:
         if not result.returns_rows:
@@ -206,7 +247,7 @@ def _copied(connection: Connection, query: str, arm: str | None) -> Rows:
 
 
 def _would_merge(workspace: Workspace, column: str, seen: set[type]) -> bool:
-    """Whether whole numbers, such as ids of 64 bits, become equal as numbers of DuckDB: then they stay text."""
+    """Whether different whole numbers, such as ids of 64 bits, are equal as numbers of DuckDB. Then they stay text."""
     if not seen or not seen <= {int, type(None)}:
         return False
     name = quoted(column)
@@ -229,7 +270,9 @@ def _duckdb_type(seen: set[type]) -> str:
     types = seen - {type(None)}
     if types and types <= {bool}:
         return "BOOLEAN"
-    if types and bool not in types and all(issubclass(one, Number) for one in types):  # a Decimal is no Real
+    if (
+        types and bool not in types and all(issubclass(one, Number) for one in types)
+    ):  # a Decimal is a Number, but not a Real
         return "DOUBLE"
     if types and all(issubclass(one, datetime.date) for one in types):
         return "TIMESTAMP"

@@ -1,6 +1,6 @@
-"""Arms that are timings written by a benchmark runner: hyperfine, pytest-benchmark or Google Benchmark.
+"""Arms that are timings of a benchmark runner: hyperfine, pytest-benchmark or Google Benchmark.
 
-The files are told apart by their keys. Times become seconds; each run, or repetition, is one sample.
+The keys of a file say which runner wrote it. Times become seconds. Each run, or repetition, is one sample.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from kabc.arms.base import NamedArms
 from kabc.arms.pools import PoolArm
+from kabc.arms.words import counted
 from kabc.core.errors import ArmError, KabcError, SettingsError
 
 Timings = dict[str, list[float]]
@@ -29,14 +30,41 @@ _MORE_RUNS = {
 
 
 def timing_arms(path: str | os.PathLike[str], seed: int = 0) -> NamedArms:
-    """Arms from a JSON file of timings, in seconds, in the order of the file; `seed` orders the samples of each."""
+    """Arms from a JSON file of timings, in the order of the file. A sample is the seconds of one run.
+
+    Parameters
+    ----------
+    path : str or path
+        A file of hyperfine (--export-json), pytest-benchmark (--benchmark-json) or Google Benchmark (--benchmark_out
+        with --benchmark_out_format=json).
+    seed : int, default 0
+        Decides the order of the samples of each arm.
+
+    Returns
+    -------
+    NamedArms
+        The arms by name, for `kabc.cluster`.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> from kabc.arms.timings import timing_arms
+    >>> results = [{"command": "old", "times": [0.3, 0.4]}, {"command": "new", "times": [0.1, 0.2]}]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "hyperfine.json")
+    ...     _ = path.write_text(json.dumps({"results": results}))
+    ...     arms = timing_arms(path)
+    >>> {name: arm.remaining for name, arm in arms.items()}
+    {'old': 2, 'new': 2}
+    """
     name = os.fspath(path)
     data = _loaded(name)
     runner = _runner(data)
     if runner is None:
         raise SettingsError(
-            f"{name!r} is none of the timings that kabc reads: hyperfine --export-json, pytest --benchmark-json, or "
-            "Google Benchmark --benchmark_out with format json; for a table of your own pass arm="
+            f"{name!r} has no timings that kabc can read; pass a file of hyperfine --export-json, of pytest "
+            "--benchmark-json, or of Google Benchmark --benchmark_out with format json; for a table set arm="
         )
     try:
         timings = _READERS[runner](data)
@@ -44,7 +72,7 @@ def timing_arms(path: str | os.PathLike[str], seed: int = 0) -> NamedArms:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SettingsError(
-            f"{name!r} looks like timings of {runner} but is not whole ({error!r}); {_MORE_RUNS[runner]}"
+            f"{name!r} looks like timings of {runner} but is not complete ({error!r}); {_MORE_RUNS[runner]}"
         ) from error
     _enough(timings, name, runner)
     arms = {
@@ -52,14 +80,6 @@ def timing_arms(path: str | os.PathLike[str], seed: int = 0) -> NamedArms:
         for number, (arm, times) in enumerate(timings.items())
     }
     return NamedArms(arms, [f"timings of {runner}, in seconds"], ["seconds"], types={"seconds": "number"})
-
-
-def is_timings(path: str | os.PathLike[str]) -> bool:
-    """Whether a file holds timings that `timing_arms` knows."""
-    try:
-        return _runner(_loaded(os.fspath(path))) is not None
-    except (SettingsError, OSError):
-        return False
 
 
 def _loaded(name: str) -> Any:
@@ -97,7 +117,7 @@ def _hyperfine(data: Any) -> Timings:
 
 
 def _parameters(entry: dict[str, Any]) -> str:
-    """Where a command was named by hand, only its parameters tell its runs apart."""
+    """Commands that were given the same name differ only in their parameters."""
     return " ".join(f"{name}={value}" for name, value in entry.get("parameters", {}).items())
 
 
@@ -109,7 +129,7 @@ def _by_name(entries: Iterator[tuple[str, list[float]]]) -> Timings:
     timings: Timings = {}
     for name, times in entries:
         if name in timings:
-            raise ArmError("it is in the file twice; give each benchmark a name of its own").of_arm(name)
+            raise ArmError("it is in the file twice; give each benchmark its own name").of_arm(name)
         timings[name] = [float(time) for time in times]
     return timings
 
@@ -133,11 +153,13 @@ _READERS = {"hyperfine": _hyperfine, "pytest-benchmark": _pytest_benchmark, "Goo
 
 def _enough(timings: Timings, name: str, runner: str) -> None:
     if len(timings) < 2:
-        raise ArmError(f"{name!r} has timings of {len(timings)} arm(s); there must be at least 2 to compare")
+        raise ArmError(
+            f"{name!r} has timings of {counted(len(timings), 'arm')}; at least 2 are needed; add benchmarks to it"
+        )
     for arm, times in timings.items():
         if len(times) < _FEWEST:
             raise ArmError(
-                f"it has {len(times)} timing(s), at least {_FEWEST} are needed; {_MORE_RUNS[runner]}"
+                f"it has {counted(len(times), 'timing')}, and at least {_FEWEST} are needed; {_MORE_RUNS[runner]}"
             ).of_arm(arm)
         if not np.isfinite(times).all():
             raise ArmError(f"it has a timing that is not a finite number; {_MORE_RUNS[runner]}").of_arm(arm)

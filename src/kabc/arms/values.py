@@ -1,8 +1,8 @@
-"""What a column is - number, category or text - and how it becomes numbers.
+"""Kinds of columns (number, category, text) and how their values become numbers.
 
-Every encoding is a fixed function of the value alone: what is proved about the numbers holds for the values. Numbers
-stay as they are. Of a category only equality is used (Hamming kernel, indicator features): it becomes a hash. Of a text
-the betting strategies see counts of its character n-grams, and the Hamming kernel its first characters.
+Each encoding is a fixed function of the value alone, so what is proved about the numbers is true of the values. Numbers
+stay as they are. A category becomes a hash, because only equality matters (Hamming kernel, indicator features). A text
+becomes counts of its character n-grams for strategies that bet, and its first characters for the Hamming kernel.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.words import counted
 from kabc.core.arrays import Array
 from kabc.core.errors import SampleError, SettingsError
 from kabc.core.samples import describe
@@ -28,7 +29,7 @@ Block = Mapping[str, Sequence[object] | NDArray[Any]]
 N_FEATURES = 256  # of a text
 N_CHARACTERS = 64  # of a text
 _LONGEST_NGRAM = 3
-_HASH_BYTES = 6  # 48 bits: a float64 holds them exactly, and two of 10,000 categories meet once in 5 million tables
+_HASH_BYTES = 6  # 48 bits fit a float64; two of 10,000 categories get the same code once in 5 million tables
 _MOST_REMEMBERED = 1000  # categories of a column whose names are kept
 _MOST_CATEGORIES = 50
 _TEXT_WORDS = {"features": "text, hashed n-grams", "characters": f"text, first {N_CHARACTERS} characters"}
@@ -39,11 +40,17 @@ class Encoder:
 
     Parameters
     ----------
-    columns : names of the columns, in the order of the output.
-    types : kind of each column: "number", "category" or "text".
-    missing : what None, NaN and NaT mean: "raise" an error; "drop" the whole row, counted in `dropped`; "encode" it: a
-        number becomes 0 with an indicator column after it, anything else a value that nothing else has.
-    text : "features", 256 hashed n-grams, for strategies that bet; "characters", the first 64, for the Hamming kernel.
+    columns : sequence of str
+        Names of the columns, in the order of the output.
+    types : mapping of str to {"number", "category", "text"}
+        Kind of each column.
+    missing : {"raise", "drop", "encode"}, default "raise"
+        What happens to None, NaN and NaT. "raise" is an error. "drop" leaves out the whole row and counts it in
+        `dropped`. "encode" makes it a value: a number becomes 0 with an indicator column after it, any other kind a
+        value that nothing else has.
+    text : {"features", "characters"}, default "features"
+        "features" are 256 hashed n-grams, for strategies that bet. "characters" are the first 64, for the Hamming
+        kernel.
     """
 
     def __init__(
@@ -66,7 +73,7 @@ class Encoder:
         self.names = tuple(name for column in columns for name in self._names(column))  # (d,)
 
     def __call__(self, block: Block) -> Array:  # columns of n values -> (n, d)
-        """The numbers of a block of rows; fewer than n rows only where missing="drop"."""
+        """The numbers of a block of rows. Fewer than n rows only with missing="drop"."""
         parts = [self._part(column, np.asarray(block[column])) for column in self.columns]
         gone = [absent for _, absent in parts]
         if self.missing == "raise":
@@ -81,7 +88,7 @@ class Encoder:
         return rows
 
     def describe(self) -> str:
-        """The columns and what they are taken for, in words."""
+        """The columns and their kinds, in words."""
         return "; ".join(f"{column}: {self._words(kind)}" for column, kind in self.types.items())
 
     def _words(self, kind: Kind) -> str:
@@ -121,19 +128,19 @@ class Encoder:
     def _remember(
         known: dict[float, str], codes: Sequence[float], texts: Sequence[str], absent: NDArray[np.bool_]
     ) -> None:
-        """Which category a code stands for, for people to read; the codes alone are what is tested."""
+        """Keep which category a code stands for. Only people need it; tests use the codes alone."""
         if len(known) < _MOST_REMEMBERED:
             known |= {code: text for code, text, gone in zip(codes, texts, absent, strict=True) if not gone}
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Refuse a setting that is none of the allowed words."""
+    """Refuse a setting that is not one of the allowed words."""
     if value not in allowed:
         raise SettingsError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
 def string_kind(n_different: int, n_rows: int) -> Kind:
-    """What a column of strings is when nobody said: categories repeat, texts do not."""
+    """The kind of a column of strings where it is not declared: categories repeat, texts do not."""
     return "category" if n_different <= _MOST_CATEGORIES and 2 * n_different < n_rows else "text"
 
 
@@ -166,7 +173,7 @@ def _absent(values: NDArray[Any]) -> NDArray[np.bool_]:  # (n,)
         return np.asarray(np.isnat(values), dtype=np.bool_)
     if values.dtype.kind in "US":
         return np.zeros(len(values), dtype=np.bool_)
-    # NaN and NaT differ from themselves; a comparison with pandas' NA has no truth value at all
+    # NaN and NaT differ from themselves; comparing NA of pandas gives no truth value
     return np.array(
         [value is None or type(value).__name__ == "NAType" or bool(value != value) for value in values.tolist()],
         dtype=np.bool_,
@@ -196,7 +203,7 @@ def text_features(texts: Sequence[str]) -> Array:  # n texts -> (n, 256)
         code = np.full(last, size, dtype=np.uint64)
         for place in range(size):
             code = _mixed(code ^ letters[place : last + place])
-        within = row[:last] == row[size - 1 :]  # not across the border of two texts
+        within = row[:last] == row[size - 1 :]  # not across the end of a text
         column = (code % np.uint64(N_FEATURES)).astype(np.intp)
         counts += np.bincount((row[:last] * N_FEATURES + column)[within], minlength=len(counts))
     table = counts.reshape(len(texts), N_FEATURES)
@@ -206,7 +213,7 @@ def text_features(texts: Sequence[str]) -> Array:  # n texts -> (n, 256)
 
 
 def _mixed(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A bijection of 64-bit numbers that leaves no pattern: the finaliser of splitmix64, modulo 2^64."""
+    """A bijection of 64-bit numbers that leaves no pattern: the last step of splitmix64, modulo 2^64."""
     code = (code + np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
     code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -216,19 +223,21 @@ def _mixed(code: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def missing_values(column: str, count: int, rows: int) -> SampleError:
     """The error for missing values where none are allowed."""
     return SampleError(
-        f"column {column!r} has {count:,} missing value(s) in {rows:,} rows; pass missing='encode' to make them a "
-        "value of their own, or missing='drop' to leave out those rows (which changes the distribution)"
+        f"column {column!r} has {counted(count, 'missing value')} in {counted(rows, 'row')}; set missing='encode' to "
+        "make them a value of their own, or missing='drop' to leave out their rows (which changes the distribution)"
     )
 
 
 def infinite_values(column: str, count: int) -> SampleError:
     """The error for infinite numbers."""
-    return SampleError(f"column {column!r} has {count:,} infinite value(s); replace them, or leave the column out")
+    return SampleError(
+        f"column {column!r} has {counted(count, 'infinite value')}; replace them, or leave the column out"
+    )
 
 
 def not_a_number(column: str, value: object) -> SampleError:
     """The error for text where a number was declared."""
     return SampleError(
         f"column {column!r} is declared a number but holds {describe(value)}; "
-        f"correct it, or declare types={{{column!r}: 'category'}} or 'text'"
+        f"correct it, or set types={{{column!r}: 'category'}} or types={{{column!r}: 'text'}}"
     )

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
 DECIDED = 0
@@ -22,6 +23,7 @@ _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_op
 _WITH_EQUALS = r"\b(arm|values|types|missing|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
+_TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
 
 
@@ -29,7 +31,9 @@ def for_the_shell(message: str) -> str:
     """The message with settings spelled as options."""
     text = _BARE.sub(lambda found: _option(found[1]), message)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
-    return _VALUED.sub(lambda found: _option(found[1]) + " ", text)
+    text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
+    # last, because a column may have the name of a setting
+    return _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
 
 
 def _option(name: str) -> str:

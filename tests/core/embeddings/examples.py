@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.core.embeddings.block_sums import Engine
 from kabc.core.embeddings.gram import GramSums
-from kabc.core.kernels import (
-    Function,
-    Gaussian,
-    InverseMultiquadric,
-    Kernel,
-    Laplace,
-    Matern,
-    RationalQuadratic,
-)
+from kabc.core.kernels import Function, Gaussian, InverseMultiquadric, Kernel, Laplace, Matern, RationalQuadratic
 
 ENGINES: tuple[Engine, ...] = ("numpy", "numba")
 SIZES = (1, 3, 70, 130, 17)  # below and above a tile, a stretch and a float32 sum

@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 import kabc.core.embeddings
 from kabc.core.arrays import Array
 from kabc.core.embeddings.block_sums import Engine, block_sums
-from kabc.core.kernels import (
-    Gaussian,
-    Kernel,
-    Laplace,
-    Matern,
-    RationalQuadratic,
-)
+from kabc.core.kernels import Gaussian, Kernel, Laplace, Matern, RationalQuadratic
 from tests.core.embeddings.examples import (
     ENGINES,
     SIZES,

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from kabc.core.embeddings.block_sums import block_sums
-from kabc.core.kernels import (
-    Gaussian,
-    Hamming,
-)
+from kabc.core.kernels import Gaussian, Hamming
 from tests.core.embeddings.examples import (
     counting,
     distances,

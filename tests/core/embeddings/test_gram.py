@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from kabc.core.embeddings.block_sums import Engine
 from kabc.core.embeddings.gram import GramSums
 from kabc.core.errors import SampleError
-from kabc.core.kernels import (
-    Gaussian,
-)
+from kabc.core.kernels import Gaussian
 from tests import literal
 from tests.core.embeddings.examples import (
     ENGINES,

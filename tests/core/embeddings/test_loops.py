@@ -9,9 +9,7 @@ import pytest
 
 from kabc.core.embeddings import gram
 from kabc.core.embeddings.block_sums import block_sums
-from kabc.core.kernels import (
-    Gaussian,
-)
+from kabc.core.kernels import Gaussian
 from tests.core.embeddings.examples import (
     ENGINES,
     SIZES,

@@ -15,7 +15,8 @@ in smooth Banach spaces, arXiv 2409.06060.
 | r           | `_radii`    | (sum of psi(l_s) D_s / (4B) + 4B L) / sum of l_s                                     |
 
 With probability 1 - alpha, ||mu_hat - mu|| <= r at all times. So a pair is told apart when ||mu_hat_i - mu_hat_j|| >
-r_i + r_j: a union over N arms, not over pairs. The theorem is for B = 1/2; here it is applied to X / (2B).
+r_i + r_j: a union over N arms, not over pairs. The theorem is for B = 1/2; here it is applied to X / (2B). It is
+cited, not proven: docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from kabc.core.settings import positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Round, Status
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import assumptions
+from kabc.strategies.peers.words import exactly, percent, wrong_at_most
 
 Memory = TypeVar("Memory")
 Samples = tuple[NDArray[Any], ...]  # of each arm, (t, d)
@@ -29,9 +30,9 @@ _VALUES = 2**21  # kernel values held at a time: 16 MB
 class ByTest(Stepwise, Generic[Memory]):
     """KABC with another test of pairs.
 
-    Every round draws from all arms, all samples are kept, and pairs told apart stay told apart. It stops when the rest
-    forms exactly K connected components, or more, which refutes K. A test must tell no two arms of one group apart, in
-    any round, with probability at least 1 - delta: the proof of KABC uses no more.
+    Every round draws from all arms, all samples are kept, and pairs told apart stay told apart. It stops when the other
+    pairs form K connected components, or more than K, which contradicts K. A test must keep one promise, because the
+    proof of KABC uses no more: with probability at least 1 - delta it never tells two arms of one group apart.
     """
 
     independent_arms = True  # whether the test needs samples of different arms to be independent of each other
@@ -71,7 +72,7 @@ class ByTest(Stepwise, Generic[Memory]):
         """Name and rule of the test."""
 
     def _share(self, number: int) -> float:
-        """Error probability of that round; all of it in every round where the test is valid uniformly in time."""
+        """Error probability of that round; all of delta in every round if the test is valid at all times at once."""
         return self.delta
 
     @property
@@ -107,7 +108,7 @@ class ByTest(Stepwise, Generic[Memory]):
         return single_linkage(self._dissimilarity(), self.n_clusters)
 
     def _dissimilarity(self) -> Array:  # (N, N)
-        """What the best guess is made from: infinite where told apart, so that no two components are joined."""
+        """What the best guess is made from; infinite for pairs told apart, so that no two components are joined."""
         strength = np.nan_to_num(self._evidence.strength, nan=0.0)
         return np.where(self._evidence.told_apart, np.inf, np.maximum(strength, 0.0))
 
@@ -119,11 +120,14 @@ class ByTest(Stepwise, Generic[Memory]):
         return Guarantee(
             strategy=f"KABC by {name} (delta = {self.delta:g}, K = {self.n_clusters})",
             claim=(
-                f"with probability at least {1 - self.delta:g} no two arms of one group are ever told apart, so that a "
-                f"decided partition is the right one if there are exactly {self.n_clusters} groups."
+                wrong_at_most(self.delta, exactly(self.n_clusters), self._status == "decided")
+                + f" With probability at least {percent(1 - self.delta)} no two arms of one group are ever told apart."
             ),
             assumptions=assumptions(self.kernel, self.independent_arms),
-            rule=(*rule, "stops when the pairs not told apart form K connected components, or more, which refutes K"),
+            rule=(
+                *rule,
+                "stops when the pairs not told apart form K connected components, or more: then K is too small",
+            ),
         )
 
 
@@ -133,17 +137,18 @@ def farthest(kernel: Kernel) -> float:
 
 
 def joined(samples: Samples, rows: Sequence[NDArray[Any]]) -> Samples:  # N arrays (t, d), N arrays (m, d)
-    """All samples of each arm; of none before, `samples` is empty."""
+    """All samples of each arm; `samples` is empty before the first round."""
     return tuple(np.concatenate(both) for both in zip(samples, rows, strict=True)) if samples else tuple(rows)
 
 
 def prior_sums(
     kernel: Kernel, samples: Samples, weights: Array, held: int
 ) -> tuple[Array, Array]:  # N arrays (t, d), (N, t) -> (N, N, m), (N, N, m)
-    """Of arms i, j and the samples t of j after the first `held`: the sum of w_s k(x_s, x_t) over the samples s < t of
-    arm i, w its weights; and k(x_t, x_t') with the t-th sample x_t' of arm i.
+    """Sums of kernel values with earlier samples, for the samples t = held, held + 1, ... of each arm j.
 
-    Takes N^2 (t^2 - held^2) / 2 kernel values in time, or N t features of a kernel that has them.
+    For each arm i: the sum of w_s k(x_s, x_t) over the samples s < t of arm i, w its weights; and k(x_t, x'_t) with the
+    t-th sample x'_t of arm i. Takes N^2 (t^2 - held^2) / 2 kernel values in time, or N t features of a kernel with
+    features.
     """
     new = [x[held:] for x in samples]
     n_arms, m = len(new), len(new[0])

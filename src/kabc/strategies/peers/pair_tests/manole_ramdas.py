@@ -5,18 +5,15 @@ estimation of convex functionals and divergences, arXiv 2103.09267.
 |--------|-----------------------|----------------------------------------------------------------------|
 | t      | `t`                   | samples of each arm                                                  |
 | MMD_t  | `distances`           | distance of the two empirical mean embeddings (eq. empdist), biased  |
-| B      | `supremum`            | bound of the kernel                                                  |
+| B, g~  | `supremum`, `range`   | sup k, and max(sup k, sup k - inf k)                                 |
 | alpha  | `alpha`               | error probability of a pair: delta / (N(N-1)/2)                      |
 | l(a)   | `_stitching`          | max(1, a)^2 pi^2 / 6                                                 |
 
-Published: told apart when MMD_t > 4 sqrt(2B/t) (1 + sqrt(ln(2 l(log2 t)) + ln(2/alpha))).
+As printed: told apart when MMD_t > 4 sqrt(2B/t) (1 + sqrt(ln(2 l(log2 t)) + ln(2/alpha))).
 
-Tight, the same argument with the constants of our case. Under H0 the MMD_t of one distribution are a reverse
-submartingale (a distance of means, given the samples regardless of their order, is at most the average of the distances
-without one of them), so exp(s MMD_t) is one too, and P(MMD_t >= u for some t >= m) <= exp(-s u) E exp(s MMD_m). One of
-the 2m samples moves MMD_m by at most sqrt(2 g~)/m, and its mean is at most sqrt(2 g~/m), hence (McDiarmid) u =
-sqrt(2 g~/m) (1 + sqrt(L)) is reached after time m with probability at most exp(-L). For t in [m, 2m), m = 2^a, 1/m <
-2/t: told apart when MMD_t > 2 sqrt(g~/t) (1 + sqrt(L)), L = ln(l(a + 1) / alpha), and 1/l(1) + 1/l(2) + ... = 1.
+Tight (the default): the constants that the same proof gives for two samples of equal size. For t in [2^a, 2^(a+1)) told
+apart when MMD_t > 2 sqrt(g~/t) (1 + sqrt(L)), L = ln(l(a + 1) / alpha); 1/l(1) + 1/l(2) + ... = 1. Proof:
+docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations
@@ -56,14 +53,15 @@ class ManoleRamdasKABC(ByTest[Embedding]):
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    tight : constants that the same proof gives for two samples of equal size: 2.8 times smaller or more.
+    tight : whether to use the constants that the proof gives for two samples of equal size, which make thresholds at
+        least 2.8 times smaller; False: the constants as printed in the paper.
     growth : samples of an arm after a round over those before it.
 
     Cost of a round: see `kabc.Cluster`.
     """
 
     def __init__(
-        self, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, *, tight: bool = False, growth: float = 1.1
+        self, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, *, tight: bool = True, growth: float = 1.1
     ) -> None:
         self.tight = bool(tight)
         super().__init__(n_arms, n_clusters, delta, kernel, growth)

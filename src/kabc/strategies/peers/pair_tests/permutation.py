@@ -1,4 +1,4 @@
-"""KABC by permutation tests of the MMD: exact at any number of samples, with no constants at all.
+"""KABC by permutation tests of the MMD: exact at any number of samples, without constants.
 
 The test is that of Gretton et al., A kernel two-sample test, JMLR 13, 2012, with the p-value of a random number of
 relabellings (Besag and Clifford, Sequential Monte Carlo p-values, Biometrika 78, 1991); the rounds are those of KABC.
@@ -12,9 +12,9 @@ relabellings (Besag and Clifford, Sequential Monte Carlo p-values, Biometrika 78
 | l       | `first_as_far`    | number of the first relabelling whose distance is at least the observed one        |
 | p       |                   | 1/l, or 1/(M + 1) when none of M is: then the pair is told apart                   |
 
-If two arms are the same, their 2n samples may be labelled anew at random, and the observed labelling is equally likely
-to be any of the M + 1 labellings; that it alone has the largest distance has a probability of at most 1/(M + 1) <=
-alpha_k. Relabelling ends with the first l, which decides the test: arms that are the same take few.
+If two arms are the same, all labellings of their 2n samples are equally likely: the observed one and M random ones. The
+observed one alone has the largest distance with probability at most 1/(M + 1) <= alpha_k. Relabelling ends with the
+first l, which decides the test: equal arms take few relabellings. Proof: docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from kabc.strategies.peers.pair_tests.by_test import ByTest, Samples, joined
 Relabellings = Callable[[int], NDArray[np.int8]]  # number of a chunk -> (C, 2n) of +1 and -1, n of each
 
 _CHUNK = 256  # relabellings at a time
-_CHUNK_BYTES = 2**27  # of chunks that are kept: all pairs of a round are relabelled alike
+_CHUNK_BYTES = 2**27  # of chunks that are kept: all pairs of a round use the same relabellings
 _TIE = 1e-5  # distances that differ by less are equal: rounding must not tell arms apart
-_LABELLINGS = 32  # times 1/alpha, that there must be at least, or the observed one would be drawn again by chance
+_LABELLINGS = 32  # times 1/alpha: with fewer labellings the observed one would often be drawn again by chance
 
 
 def relabellings(n: int, seed: Sequence[int]) -> Relabellings:
@@ -74,7 +74,7 @@ def _squared_distances(kernel: Kernel, pooled: NDArray[Any]) -> Callable[[NDArra
         features = (features - features.mean(axis=0)).astype(np.float32)
         return lambda signs: np.square(signs @ features, dtype=np.float64).sum(axis=1)
     gram = kernel(pooled, pooled)
-    # labels sum to 0, so that nothing changes when K is centred; float32 then has digits to spare
+    # labels sum to 0, so centring K changes nothing, and float32 is then exact enough
     centred = gram - gram.mean(axis=0)
     narrow = (centred - centred.mean(axis=1, keepdims=True)).astype(np.float32)
     return lambda signs: np.einsum("cs,cs->c", signs @ narrow, signs, dtype=np.float64)

@@ -13,10 +13,10 @@ bets by online Newton steps (ONS).
 | z_t, A_t    | `curvature`  | -F_t / (1 + lambda_t F_t), and 1 + sum of z_s^2: what ONS remembers                   |
 | W_t         | `log_wealth` | product of 1 + lambda_s F_s; told apart at W_t >= N(N-1) / (2 delta)                  |
 
-The paper's witness is not divided by its norm, and its code scales payoffs by the largest so far, which may let wealth
-fall below 0. Here |F_t| <= 1 because ||phi(x) - phi(y)||^2 <= 2 (sup k - inf k): the safe version. If both arms are the
-same, X_t and Y_t may change places, which turns F_t into -F_t; so W_t is a martingale whatever the witness, rounding
-errors of the witness included, and P(sup W_t >= 1/a) <= a (Ville).
+The paper's witness is not divided by its norm. Its code scales payoffs by the largest so far, and wealth may fall below
+0. Here |F_t| <= 1, because ||phi(x) - phi(y)||^2 <= 2 (sup k - inf k): the safe version. If both arms are the same, X_t
+and Y_t may change places, which turns F_t into -F_t. So W_t is a martingale for any witness, rounding errors included,
+and P(sup W_t >= 1/a) <= a (Ville). Proof: docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kabc.core.kernels import Kernel
 from kabc.strategies.peers.pair_tests.by_test import ByTest, Samples, farthest, joined, prior_sums
 
 _ONS_STEP = 2 / (2 - math.log(3))
-_ROUNDING = 1e-12  # of a squared norm: below, a witness is nothing but rounding errors
+_ROUNDING = 1e-12  # of a squared norm: a smaller witness is only rounding errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class WitnessKABC(ByTest[Bets]):
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    growth : samples of an arm after a round over those before it; wealth is looked at within rounds all the same.
+    growth : samples of an arm after a round over those before it; wealth is looked at after every sample anyway.
 
-    Cost: N^2 t^2 kernel values for t samples of each arm (N^2 t features where the kernel has them), memory: the
-    samples and N^2 numbers for each sample of a round.
+    Cost: N^2 t^2 kernel values for t samples of each arm, or N^2 t features of a kernel with features. Memory: the
+    samples, and N^2 numbers for each sample of a round.
     """
 
     def __init__(self, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, *, growth: float = 1.1) -> None:
@@ -77,7 +77,7 @@ class WitnessKABC(ByTest[Bets]):
     def _look(self, memory: Bets, rows: Sequence[NDArray[Any]]) -> tuple[Bets, Evidence]:
         samples = joined(memory.samples, rows)
         prior, level = prior_sums(self.kernel, samples, np.ones((self.n_arms, len(samples[0]))), self._held)
-        payoffs, sums = _payoffs(memory.sums, prior, level, farthest(self.kernel))
+        payoffs, sums = payoffs_of_round(memory.sums, prior, level, farthest(self.kernel))
         grown = _bet(replace(memory, samples=samples, sums=sums), payoffs)
         limits = np.full_like(sums, log_threshold(self.n_arms, self.delta))
         told = (grown.best >= limits) & ~np.eye(self.n_arms, dtype=np.bool_)
@@ -94,7 +94,9 @@ class WitnessKABC(ByTest[Bets]):
         )
 
 
-def _payoffs(sums: Array, prior: Array, level: Array, scale: float) -> tuple[Array, Array]:  # -> (N, N, m), (N, N)
+def payoffs_of_round(
+    sums: Array, prior: Array, level: Array, scale: float
+) -> tuple[Array, Array]:  # -> (N, N, m), (N, N)
     """F_t of all pairs for the samples of a round, and the sums of k after it."""
     added = prior + prior.swapaxes(0, 1) + level
     after = sums[:, :, None] + np.cumsum(added, axis=2)

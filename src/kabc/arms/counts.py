@@ -1,0 +1,90 @@
+"""How many rows of each arm can be drawn. Every value of the table is checked on the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from kabc.arms.scans import Scan
+from kabc.arms.values import Missing, infinite_values, missing_values, not_a_number
+from kabc.arms.words import counted, listed
+from kabc.arms.workspace import quoted
+from kabc.core.errors import ArmError
+
+
+def natural(name: str) -> tuple[list[str | int], str]:
+    """Sorts names with the numbers in them compared as numbers: "m2" before "m10"."""
+    parts = re.split(r"(\d+)", name)
+    return [int(part) if place % 2 else part for place, part in enumerate(parts)], name
+
+
+def rows_of_arms(scan: Scan, arm: str, missing: Missing, expected: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """How many rows of each arm can be drawn, and notes about the others. Every value is checked."""
+    usual = " AND ".join(cell.usual for cell in scan.cells)
+    table = _tally(scan, f"coalesce({usual}, false)")
+    total = sum(row[1] for row in table)
+    if not total and not expected:
+        raise ArmError(f"{scan.rows.name} has no rows; pass a table with at least 2 arms and 2 rows for each")
+    nameless = sum(row[1] for row in table if row[0] is None)
+    if nameless:
+        raise ArmError(
+            f"column {arm!r}, which names the arm, is empty in {nameless:,} of {counted(total, 'row')}; "
+            "fill in the names, or remove these rows"
+        )
+    absent: dict[str, int] = {}
+    if sum(row[2] for row in table) < total:
+        absent = _unusual(scan, missing, total)
+        table = _tally(scan, scan.kept)
+    counts = dict.fromkeys(expected, 0) | {row[0]: row[2] for row in table}
+    _enough(counts, arm, scan.rows.name, missing)
+    return counts, _missing_note(absent, total - sum(counts.values()), missing)
+
+
+def _tally(scan: Scan, test: str) -> list[tuple[Any, ...]]:
+    """For each arm: its name, its number of rows, and how many of them pass a test."""
+    return scan.rows.workspace.rows(
+        f"SELECT {scan.arm}, count(*), count(*) FILTER ({test}) FROM {scan.rows.relation} GROUP BY 1"
+    )
+
+
+def _unusual(scan: Scan, missing: Missing, total: int) -> dict[str, int]:
+    """How many values are missing in each column. An error for values that are never allowed."""
+    rows = scan.rows
+    tests = [f"count(*) FILTER ({t})" for cell in scan.cells for t in (cell.missing, cell.infinite, cell.rubbish)]
+    ((*seen,),) = rows.workspace.rows(f"SELECT {', '.join(tests)} FROM {rows.relation}")
+    for cell, absent, infinite, rubbish in zip(scan.cells, seen[0::3], seen[1::3], seen[2::3], strict=True):
+        if rubbish:
+            ((first,),) = rows.workspace.rows(
+                f"SELECT {quoted(cell.column)} FROM {rows.relation} WHERE {cell.rubbish} ORDER BY {rows.key} LIMIT 1"
+            )
+            raise not_a_number(cell.column, first)
+        if infinite:
+            raise infinite_values(cell.column, infinite)
+        if absent and missing == "raise":
+            raise missing_values(cell.column, absent, total)
+    return {cell.column: absent for cell, absent in zip(scan.cells, seen[0::3], strict=True)}
+
+
+def _enough(counts: dict[str, int], arm: str, name: str, missing: Missing) -> None:
+    if len(counts) < 2:
+        raise ArmError(
+            f"{name} has only one arm, {next(iter(counts))!r} (column {arm!r}); at least 2 are needed; check that the "
+            "right column names the arm"
+        )
+    few = sorted((arm for arm, count in counts.items() if count < 2), key=natural)
+    if few:
+        complete = " complete" if missing == "drop" else ""
+        raise ArmError(
+            f"{len(few)} of {len(counts)} arms have fewer than 2{complete} rows: {listed(few, 10)}; remove these arms, "
+            "or check that the right column names the arm"
+        )
+
+
+def _missing_note(absent: dict[str, int], dropped: int, missing: Missing) -> list[str]:
+    where = ", ".join(f"{column}: {count:,}" for column, count in absent.items() if count)
+    if missing == "drop" and dropped:
+        return [f"missing values: {counted(dropped, 'row')} dropped ({where}); the groups are about complete rows"]
+    if missing == "encode" and where:
+        return [f"missing values: encoded as a value of their own ({where})"]
+    return []

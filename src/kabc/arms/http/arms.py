@@ -1,0 +1,131 @@
+"""HTTP endpoints as arms, by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from kabc.arms.base import NamedArms
+from kabc.arms.checks import column_names, expect, is_positive, is_whole
+from kabc.arms.failures import OnFailure, Policy
+from kabc.arms.http.answers import Answer, AnswerReader
+from kabc.arms.http.arm import HttpArm
+from kabc.arms.http.calls import Address, call_of
+from kabc.arms.http.prompts import read_prompts
+from kabc.arms.http.spending import Spending
+from kabc.arms.values import Encoder, TextForm
+
+
+def http_arms(
+    endpoints: Mapping[str, str | Address | Mapping[str, Any]],
+    *,
+    method: str = "POST",
+    headers: Mapping[str, str] | None = None,
+    body: Any = None,
+    prompts: str | os.PathLike[str] | Sequence[str] | None = None,
+    value: str | None = None,
+    kind: Answer = "number",
+    columns: Sequence[str] | None = None,
+    text: TextForm = "features",
+    concurrency: int = 4,
+    rate: float | None = None,
+    timeout: float = 60.0,
+    warmup: int | None = None,
+    price: float = 0.0,
+    max_spend: float | None = None,
+    on_failure: OnFailure = "raise",
+    retries: int = 3,
+) -> NamedArms:
+    """Arms that are HTTP endpoints. A sample is one call.
+
+    Parameters
+    ----------
+    endpoints : mapping of str to str, Address or mapping
+        The name and the address of each arm. Where method, headers or body differ from the other arms, an `Address` or
+        a mapping with its fields.
+    method : str, default "POST"
+        HTTP method of all endpoints.
+    headers : mapping of str to str, optional
+        Headers of all endpoints. ``${NAME}`` stands for a variable of the environment. Keys belong there and nowhere
+        else.
+    body : str or JSON value, optional
+        What is sent. Text that is JSON counts as JSON. ``{prompt}`` in the body or in the address stands for a prompt.
+    prompts : str, path or sequence of str, optional
+        A file with one prompt in each line, a file of JSON lines (.jsonl) with a field "prompt", or a list of prompts.
+        Each sample takes one at random.
+    value : str, optional
+        Path of the value in the JSON answer, e.g. "choices.0.message.content". Default: the whole answer.
+    kind : {"number", "text", "latency"}, default "number"
+        "number" is a number or a list of them. "text" is compared by its n-grams. "latency" is the seconds that the
+        call took; latencies are drawn one at a time.
+    columns : sequence of str, optional
+        Names of the numbers of one answer. Needed only where an answer has several numbers and failures are encoded.
+    text : {"features", "characters"}, default "features"
+        How texts become numbers. "features" are hashed n-grams; "characters" are for the Hamming kernel.
+    concurrency : int, default 4
+        Calls of one arm that may run at the same time.
+    rate : float, optional
+        Most calls a second of one arm. Default: no limit.
+    timeout : float, default 60.0
+        Seconds after which a call without an answer has failed.
+    warmup : int, optional
+        Calls of each arm before its first sample. They are not samples. Default: 1 for latencies, else 0.
+    price : float, default 0.0
+        Price of one call. A failed call is paid too.
+    max_spend : float, optional
+        Limit on the price of all calls together. No call is made that would go over it. Default: no limit.
+    on_failure : {"raise", "retry", "encode"}, default "raise"
+        What happens after an error status, a timeout or an answer without the value. "raise" ends the run. "retry"
+        tries again up to `retries` times, with growing pauses; the distributions compared are then those given success.
+        "encode" makes a failure a value, with an extra last column "failed".
+    retries : int, default 3
+        Most new tries of one sample. Status 429 (too many requests) is not a failure: the call is made again up to
+        `retries` times, after the pause that the server asks for, a minute at most.
+
+    Returns
+    -------
+    NamedArms
+        The arms by name, for `kabc.cluster`.
+
+    Examples
+    --------
+    >>> from kabc.arms.http import http_arms
+    >>> arms = http_arms(
+    ...     {"old": "https://old.example/answer", "new": "https://new.example/answer"},
+    ...     headers={"Authorization": "Bearer ${API_KEY}"},
+    ...     body={"prompt": "{prompt}"},
+    ...     prompts=["Name a colour.", "Name a town."],
+    ...     value="choices.0.text",
+    ...     kind="text",
+    ... )  # doctest: +SKIP
+    >>> kabc.cluster(arms, n_clusters=2)  # doctest: +SKIP
+    """
+    expect(kind in get_args(Answer), "kind", kind, "'number', 'text' or 'latency'")
+    expect(is_whole(concurrency) and concurrency > 0, "concurrency", concurrency, "a whole number, 1 or more")
+    expect(rate is None or is_positive(rate), "rate", rate, "a number of calls a second above 0, or None")
+    expect(is_positive(timeout), "timeout", timeout, "a finite number of seconds above 0")
+    expect(value is None or bool(value), "value", value, "a path like 'choices.0.text', or None")
+    warmup = (1 if kind == "latency" else 0) if warmup is None else warmup
+    expect(is_whole(warmup) and warmup >= 0, "warmup", warmup, "a whole number, 0 or more")
+    encoder = Encoder(columns=("answer",), types={"answer": "text"}, text=text)
+    known = {"number": column_names(columns), "text": encoder.names, "latency": ("latency",)}
+    reader, policy = AnswerReader(kind, value, encoder), Policy(on_failure, retries, known[kind])
+    spending, texts = Spending(price, max_spend), read_prompts(prompts)
+    shared = Address("", method, headers or {}, body)
+    arms = {
+        name: HttpArm(
+            name,
+            call_of(name, given, shared, texts),
+            reader,
+            policy,
+            spending,
+            concurrency=concurrency,
+            rate=rate,
+            timeout=float(timeout),
+            warmup=warmup,
+        )
+        for name, given in endpoints.items()
+    }
+    notes = (policy.note, *([f"answers: {encoder.describe()}"] if kind == "text" else []))
+    return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price)

@@ -1,0 +1,62 @@
+"""When calls are made: how many at once, how many a second, and how long to wait when the server asks for it."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from kabc.arms.failures import LONGEST_WAIT, wait_before
+
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
+
+
+class Pace:
+    """At most `rate` calls a second. Each call gets its own start time."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._gap = 0.0 if rate is None else 1 / rate
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def wait(self, stop: threading.Event) -> None:
+        """Wait for the next free start time, or until `stop` is set."""
+        if not self._gap:
+            return
+        with self._lock:
+            now = time.monotonic()
+            mine = max(now, self._next)
+            self._next = mine + self._gap
+        stop.wait(mine - now)
+
+
+def in_order(
+    make: Callable[[_Given, threading.Event], _Made], given: Sequence[_Given], concurrency: int
+) -> list[_Made]:
+    """One result for each item given, in their order, at most `concurrency` at once. The first error stops the rest."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(min(concurrency, len(given)), thread_name_prefix="kabc-http") as pool:
+        futures = [pool.submit(make, item, stop) for item in given]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [future.result() for future in futures if future in done]
+
+
+def pause_after(retry_after: str, number: int) -> float:
+    """Seconds to wait after try `number`: what the Retry-After header says, a minute at most, else a growing pause."""
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
+        except ValueError:
+            return wait_before(number)
+    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else wait_before(number)

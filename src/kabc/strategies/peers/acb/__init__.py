@@ -1,0 +1,5 @@
+"""ACB, ACB-dagger and ACB* (Thuot, Carpentier, Giraud and Verzelen 2025); the main file is algorithm.py."""
+
+from kabc.strategies.peers.acb.strategies import ACB, ACBDagger, ACBStar
+
+__all__ = ["ACB", "ACBDagger", "ACBStar"]

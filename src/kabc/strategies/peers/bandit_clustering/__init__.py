@@ -1,0 +1,6 @@
+"""BanditClustering (Graf, Thuot and Verzelen 2025); the main file is strategy.py."""
+
+from kabc.strategies.peers.bandit_clustering.search import Query, Search
+from kabc.strategies.peers.bandit_clustering.strategy import BanditClustering
+
+__all__ = ["BanditClustering", "Query", "Search"]

@@ -1,0 +1,27 @@
+"""Loops over arms, compiled by numba at the first round of a strategy; what was compiled is kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kabc.core.compiling import stamp
+
+
+def compiled(*functions: Callable[..., Any], using: Sequence[Callable[..., Any]]) -> list[Any]:
+    """The functions, and those that they use, compiled; numba is imported here: it takes longer than all the rest."""
+    import numba
+    from numba.extending import register_jitable
+
+    how: dict[str, Any] = {"error_model": "numpy"}  # a division by 0 is infinite, never an exception
+    for helper in using:
+        register_jitable(**how)(helper)
+    version = stamp(function.__code__.co_filename for function in (*functions, *using))
+    done: list[Any] = []
+    for function in functions:
+        function.__qualname__ = f"{function.__name__}_{version}"
+        try:
+            done.append(numba.njit(cache=True, **how)(function))
+        except RuntimeError:  # no place for a cache
+            done.append(numba.njit(**how)(function))
+    return done
