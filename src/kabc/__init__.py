@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         Sum,
     )
     from kabc.core.partitions import Partition
+    from kabc.planning.plan import plan
     from kabc.planning.rehearsal import SimulatedPlan
-    from kabc.planning.schedule import Plan, plan
+    from kabc.planning.schedule import Plan
     from kabc.results.compare import Comparison, compare
     from kabc.results.files import load_result
     from kabc.results.values import Result, Trace
@@ -94,10 +95,8 @@ _HOMES = {
         "Sum",
     ),
     "kabc.core.partitions": ("Partition",),
-    "kabc.planning.schedule": (
-        "Plan",
-        "plan",
-    ),
+    "kabc.planning.plan": ("plan",),
+    "kabc.planning.schedule": ("Plan",),
     "kabc.planning.rehearsal": ("SimulatedPlan",),
     "kabc.core.evidence.pairs": ("Evidence",),
     "kabc.results.values": (

@@ -49,7 +49,7 @@ class Story:
 
 
 @dataclass
-class Source:
+class Sampler:
     """An arm: draws from a pool with replacement, and adds up what it gave."""
 
     pool: Array  # (rows, d)
@@ -160,7 +160,7 @@ def tell(story: Story, seed: int, say: Say) -> Told:
         groups = "1 group" if seen.n_groups == 1 else f"{seen.n_groups} groups"
         say(f"Round {seen.number}", f"{seen.n:>5,} fresh samples of each: {groups} seen")
 
-    arms = {name: Source(story.pools[pool]) for name, pool in truth.items()}
+    arms = {name: Sampler(story.pools[pool]) for name, pool in truth.items()}
     result = kabc.cluster(
         arms, n_clusters, DELTA, strategy="kabc", kernel=choose, pilot=PILOT, seed=seed, progress=False, on_round=heard
     )

@@ -1,7 +1,7 @@
-"""scikit-learn face: rows with the name of their arm go in, a label for each row comes out.
+"""A clusterer for scikit-learn: rows with the name of their arm go in, a label for each row comes out.
 
-A clusterer of scikit-learn groups rows; this one groups the arms that rows belong to, so `fit` needs `groups`, which
-scikit-learn's own checks of estimators cannot give.
+Other clusterers group rows. This one groups the arms that rows belong to, so `fit` needs `groups`. The checks of
+estimators that scikit-learn ships do not pass `groups`, so they cannot be run on it.
 """
 
 from __future__ import annotations
@@ -36,22 +36,48 @@ _SEEDS = 2**31 - 1
 class KernelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """Groups arms by the distribution of their rows, wrong with probability at most delta.
 
-    Rows of an arm are drawn in random order without replacement, no more of them than it takes. When they do not
-    suffice, `fit` warns (ConvergenceWarning): labels are then a guess, and `result_` says what is certified. Steps of
-    a pipeline before it must not learn from the rows that it groups (fixed units, logarithms: yes; a scaler that is
-    fitted along with it: no), or delta is no longer proven.
+    Rows of an arm are drawn in random order without replacement, no more of them than it takes. If there are too few,
+    `fit` warns (ConvergenceWarning): labels are then a guess, and `result_` says what is certified. Steps of a pipeline
+    before it must not learn from the rows that it groups, or delta is no longer proven. Fixed units and logarithms are
+    fine; a scaler that is fitted to the same rows is not.
 
     Parameters
     ----------
-    n_clusters : K. None when it is not known: all rows are then used, for a lower bound on it.
-    delta, strategy, strategy_options, kernel, max_samples : as of `kabc.cluster`.
-    random_state : chooses the order of the rows. A whole number is the `seed` of `kabc.cluster`.
+    n_clusters : int, optional
+        K, the number of groups. If it is left out, all rows are used, and a lower bound on it is certified.
+    delta : float, default 0.05
+        Largest probability of a wrong certified answer.
+    strategy : str, optional
+        As for `kabc.cluster`.
+    strategy_options : mapping, optional
+        As for `kabc.cluster`.
+    kernel : Kernel or callable, optional
+        As for `kabc.cluster`.
+    max_samples : int, optional
+        As for `kabc.cluster`.
+    random_state : int or RandomState, optional
+        Chooses the order of the rows. A whole number is the `seed` of `kabc.cluster`.
 
     Attributes
     ----------
-    labels_ : (n,), for each row the label of its arm.
-    classes_ : names of the arms, sorted. arm_labels_ : name -> label.
-    result_ : the whole answer: status, groups, evidence, certificate.
+    labels_ : array of int, shape (n,)
+        For each row the label of its arm.
+    classes_ : array, shape (N,)
+        Names of the arms, sorted.
+    arm_labels_ : dict
+        The label of each name.
+    result_ : Result
+        The whole answer: status, groups, evidence, certificate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kabc.sklearn import KernelClusterer
+    >>> rng = np.random.default_rng(0)
+    >>> rows = np.concatenate([rng.normal(mean, 1.0, (100, 1)) for mean in (0.0, 5.0, 0.0)])
+    >>> names = np.repeat(["a", "b", "c"], 100)
+    >>> KernelClusterer(2, random_state=0).fit(rows, groups=names).arm_labels_
+    {'a': 0, 'b': 1, 'c': 0}
     """
 
     def __init__(

@@ -25,6 +25,7 @@ TABLES = {
     "broken.toml": "clusters = = 2\n",
     "one.toml": "clusters = 1\n",
     "unknown.toml": 'clusters = 2\n[table]\npath = "good.csv"\narms = "machine"\n',
+    "top.toml": 'max_sample = 9\n[table]\npath = "good.csv"\narm = "machine"\n',
     "hang.toml": '[commands]\nwarmup = 0\ntimeout = 0.2\n[commands.run]\na = "sleep 30"\nb = "sleep 30"\n',
     "rubbish.json": '{"what": "is this"}',
 }
@@ -50,6 +51,7 @@ MISTAKES = [
     ("unknown timings", "rubbish.json", ["rubbish.json"]),
     ("malformed TOML", "--config broken.toml", ["broken.toml", "line 1"]),
     ("unknown key", "--config unknown.toml", ["unknown.toml", "table.arms", "'arm'"]),
+    ("unknown key at the top", "--config top.toml", ["'max_samples'?", "allowed: clusters, ", " max_samples, min_sep"]),
     ("no folder to save in", "good.csv --arm machine --save nowhere/r.json", ["nowhere/r.json", "no folder"]),
     ("arm twice", "--command a=true --command a=false", ["'a'", "twice"]),
     ("no command", "--command a", ["name=value", "'a'"]),

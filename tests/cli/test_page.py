@@ -10,6 +10,7 @@ import typer
 from kabc.cli import exits
 from kabc.cli.app import app
 from kabc.config import models as config
+from kabc.config.overlay import configured
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 
@@ -18,18 +19,18 @@ def test_the_file_on_the_page_is_a_valid_one(tmp_path: Path) -> None:
     (block,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     study = tmp_path / "study.toml"
     study.write_text(block)
-    source = config.configured(study, {}).source
+    source = configured(study, {}).source
     assert isinstance(source, config.Http)
     assert list(source.endpoints) == ["alpha", "beta"]
 
 
 def test_every_key_of_a_file_is_on_the_page() -> None:
-    for name, model in config._SECTIONS.items():
+    for name, model in config.SECTIONS.items():
         (row,) = re.findall(rf"\| `\[{name}\]` \|(.*)\|", PAGE)
         keys = re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", row))
         assert keys == list(model.model_fields), name
     (row,) = re.findall(r"\| top \|(.*)\|", PAGE)
-    assert re.findall(r"`(\w+)`", row) == [key for key in config.Config.model_fields if key not in config._SECTIONS]
+    assert re.findall(r"`(\w+)`", row) == [key for key in config.Config.model_fields if key not in config.SECTIONS]
 
 
 def test_every_command_and_option_is_on_the_page() -> None:

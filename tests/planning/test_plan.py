@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 
 import kabc
 from kabc import SettingsError
-from kabc.planning.rehearsal import Instance, rehearse
-from kabc.running.progress import Ticker
 
 
 def test_the_theorem_is_restated_with_its_constants() -> None:
@@ -127,28 +124,6 @@ def test_simulated_runs_that_take_too_long_are_given_up(monkeypatch: pytest.Monk
     seen = kabc.plan(2, 2, gap=0.01, strategy="anytime", progress=False)
     assert seen.n_given_up == 5
     assert "5 of 5 runs were given up" in str(seen)
-
-
-def test_simulated_runs_that_go_wrong_are_left_out() -> None:
-    """A strategy that tells apart what is the same, every second time."""
-    instance = Instance.of_normals(9.0, 3, 2)
-
-    class Wrong(kabc.AnytimeKABC):
-        made = 0
-
-        def __init__(self) -> None:
-            super().__init__(3, 2, 0.2)
-            Wrong.made += 1
-            self.wrong = Wrong.made % 2 == 1
-
-        def evidence(self) -> kabc.Evidence:
-            told = np.zeros((3, 3), dtype=np.int64)
-            told[0, 2] = told[2, 0] = self.wrong and self.n_samples > 6
-            return dataclasses.replace(super().evidence().dense(), told=told)
-
-    samples, _ = rehearse(Wrong, instance, Ticker(False))
-    assert len(samples) == 5
-    assert Wrong.made == 10
 
 
 def test_a_simulated_plan_says_what_it_is_doing(monkeypatch: pytest.MonkeyPatch) -> None:

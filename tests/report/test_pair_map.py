@@ -121,7 +121,7 @@ def test_guessed_groups_are_called_a_guess_and_pairs_without_distance_are_explai
     figure = Figure()
     draw_pair_map(pair_map(result_of([0, 1, 0, 1, 2, 2], "budget", unknown=0.5)), figure.subplots())
     written = " ".join(texts(figure))
-    assert "group (guess)" in written
+    assert "(guess)" in written
     assert "grey: not compared" in written
     assert "dot: told apart" in written
 

@@ -25,7 +25,7 @@ from kabc.bench.runlog import RunLog
 from kabc.bench.suites import SUITES
 from kabc.core.errors import SettingsError
 from kabc.core.settings import error_probability, whole_number
-from kabc.running.progress import Progress, Ticker, sigterm_interrupts
+from kabc.running.progress import ShowLine, Ticker, sigterm_interrupts
 from kabc.strategies.entry import StrategyEntry
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
@@ -126,7 +126,7 @@ def _names(instances: Sequence[Instance]) -> list[str]:
 
 
 def run_contest(
-    contest: Contest, log: RunLog, *, workers: int = 1, progress: bool | Progress = True
+    contest: Contest, log: RunLog, *, workers: int = 1, progress: bool | ShowLine = True
 ) -> dict[Job, Outcome]:
     """Make the runs that are not there yet, and return all of the contest."""
     show = Ticker(progress)

@@ -21,6 +21,7 @@ from kabc.bench.laws import Draw
 from kabc.core.arrays import Array
 from kabc.core.kernels import Gaussian, Hamming, Kernel
 from kabc.core.partitions import Partition
+from kabc.running.loop import Loop, blas_threads
 from kabc.strategies.base import Request, Strategy
 from kabc.strategies.entry import StrategyEntry, UnfitError
 
@@ -158,10 +159,11 @@ class _Play:
         self.streams = [Stream(draw, job.seed, arm) for arm, draw in enumerate(self.instance.arms)]
         self.counted = 0  # samples drawn
         self.seconds = 0.0
+        self.told_at: float | None = None
 
     def outcome(self) -> Outcome:
-        began = time.process_time()
-        first, kernel = self._kernel()
+        self.began = time.process_time()
+        self.first, kernel = self._kernel()
         strategy = self.entry.build(
             self.instance.n_arms,
             self.instance.n_groups,
@@ -169,21 +171,33 @@ class _Play:
             kernel,
             self.options,
         )
-        request = strategy.ask()
-        while not strategy.stopped:
-            if self.counted + (0 if first else sum(request.values())) > self.job.cap:
-                return self._ended(strategy, AT_CAP)
-            if time.process_time() - began > self.job.limit:
-                return self._ended(strategy, IN_TIME)
-            samples = first or self._draw(request)
-            first = None
-            started = time.process_time()
-            strategy.tell(samples)
-            request = strategy.ask()
-            self.seconds += time.process_time() - started
+        loop = Loop(strategy, self._next, self._forbids)
+        with blas_threads(strategy):
+            for _ in loop:
+                pass
+            self._stop_watch()
+        if loop.reason is not None:
+            return self._ended(strategy, loop.reason)
         certified = strategy.recommend().certified
         status = "stopped" if strategy.status == "decided" and not certified else str(strategy.status)
         return self._ended(strategy, status)
+
+    def _forbids(self, request: Request) -> str | None:
+        self._stop_watch()
+        if self.counted + (0 if self.first else sum(request.values())) > self.job.cap:
+            return AT_CAP
+        return IN_TIME if time.process_time() - self.began > self.job.limit else None
+
+    def _next(self, request: Request) -> dict[int, NDArray[Any]]:
+        samples, self.first = self.first or self._draw(request), None
+        self.told_at = time.process_time()
+        return samples
+
+    def _stop_watch(self) -> None:
+        """Count the time since the samples were drawn: the strategy was told them, and asked again."""
+        if self.told_at is not None:
+            self.seconds += time.process_time() - self.told_at
+            self.told_at = None
 
     def _ended(self, strategy: Strategy, status: str) -> Outcome:
         found = status in ("decided", "stopped") and strategy.recommend().matches(self.truth)

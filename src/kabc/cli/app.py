@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kabc.cli import exits
+from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
 app = typer.Typer(
@@ -109,7 +110,7 @@ def run(
     Example: kabc run data.parquet --arm machine --values vibration,temp --clusters 3
     """
     from kabc.cli.run import run_it
-    from kabc.config.models import configured
+    from kabc.config.overlay import configured
 
     settings = configured(config, _given(ctx.params))
     return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate)
@@ -147,8 +148,9 @@ def plan(
 
     Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
     """
-    from kabc.cli.plan import Assumed, Cost, plan_it
-    from kabc.config.models import configured
+    from kabc.cli.plan import Assumed, plan_it
+    from kabc.config.overlay import configured
+    from kabc.planning.cost import Cost
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
     return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)
@@ -214,7 +216,7 @@ def bench(
     """
     from kabc.bench import Contest
     from kabc.cli.bench import bench_it, list_suites
-    from kabc.config.models import listed
+    from kabc.config.overlay import listed
 
     if list_:
         return list_suites(instances, as_json=as_json)
@@ -259,7 +261,7 @@ def compare(
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     """Options as keys of the config file."""
-    from kabc.config.models import listed, pairs, plain_value
+    from kabc.config.overlay import listed, pairs, plain_value
 
     renamed = {"data": "path", "sql": "query", "command": "run", "option": "options"}
     given = {renamed.get(name, name): value for name, value in params.items()}
@@ -285,7 +287,8 @@ def dispatch(arguments: Sequence[str] | None) -> int:
     except KabcError as error:
         if debug:
             traceback.print_exc()
-        return exits.fail(exits.for_the_shell(str(error)), exits.BAD_INPUT, as_json=as_json)
+        message = str(error) if isinstance(error, ConfigError) else exits.for_the_shell(str(error))
+        return exits.fail(message, exits.BAD_INPUT, as_json=as_json)
     except BrokenPipeError:
         sys.stdout = None  # the reader has gone: nobody to tell, and flushing at exit would complain
         return exits.FAULT

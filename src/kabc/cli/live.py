@@ -5,44 +5,28 @@ from __future__ import annotations
 import math
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kabc.core.evidence.pairs import Evidence
-from kabc.results.values import Result
-from kabc.strategies.answers import Round
-from kabc.strategies.base import Strategy
+from kabc.core.words import counted
+from kabc.running.snapshots import Snapshot
 
 _QUIET_SECONDS = 2.0  # shorter runs say nothing
 _PLAIN_SECONDS = 5.0  # between two plain lines
 _LOOK_SECONDS = 0.5  # between two looks at the evidence
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What there is to say after a look at the evidence."""
+class LivePanel:
+    """Shows how far a run is."""
 
-    told_apart: int
-    decided: int
-    more: int | None  # samples left, an estimate
-
-
-class Progress:
-    """Shows how far a run is. `strategy` is asked for its evidence where there is one to ask."""
-
-    def __init__(self, n_arms: int, price: float, strategy: Strategy | None, *, quiet: bool) -> None:
-        self._n_arms, self._price, self._strategy = n_arms, price, strategy
+    def __init__(self, *, quiet: bool) -> None:
         self._start = monotonic()
-        self._next_look = self._start
+        self._next_look = self._start + 1
         self._next_line = self._start + _QUIET_SECONDS
         self._doing = ""
-        self._round: Round | None = None
-        self._seen: _Seen | None = None
+        self._last: Snapshot | None = None
+        self._evidence: list[str] = []  # lines of the latest look at the evidence
         self._quiet = quiet
         self._panel: AbstractContextManager[Any] = nullcontext() if quiet or not sys.stderr.isatty() else self._live()
         self._plain = not quiet and isinstance(self._panel, nullcontext)
@@ -67,19 +51,25 @@ class Progress:
         self._panel.__exit__(kind, error, trace)
 
     def doing(self, line: str) -> None:
-        """What the run is at, within a round."""
+        """What the run does now, within a round."""
         self._doing = line
         self._maybe_print()
 
-    def after(self, seen: Round) -> None:
+    def after(self, seen: Snapshot) -> None:
         """A round is over."""
-        self._round, self._doing = seen, ""
+        self._last, self._doing = seen, ""
         now = monotonic()
-        if not self._quiet and self._strategy is not None and now >= max(self._next_look, self._start + 1):
-            self._seen = _look(self._strategy)
-            # many arms make a look costly: never more than a tenth of the time
+        if not self._quiet and now >= self._next_look:
+            self._evidence = self._look(seen)
+            # with many arms a look takes long: never more than a tenth of the time
             self._next_look = monotonic() + max(_LOOK_SECONDS, 9 * (monotonic() - now))
         self._maybe_print()
+
+    def _look(self, seen: Snapshot) -> list[str]:
+        told = f"{seen.n_told_apart:,} of {counted(seen.n_pairs, 'pair')} told apart"
+        if seen.n_open is not None:
+            told += f", {seen.n_arms - seen.n_open:,} of {counted(seen.n_arms, 'arm')} decided"
+        return [told] if seen.forecast is None else [told, self._left(seen.forecast, seen.n_samples)]
 
     def _elapsed(self) -> float:
         return monotonic() - self._start
@@ -91,52 +81,19 @@ class Progress:
 
     def summary(self) -> str:
         """Everything known, in a few short lines."""
-        if self._round is None:
+        seen = self._last
+        if seen is None:
             return f"{clock(self._elapsed())}: {self._doing or 'starting'}"
-        samples = self._round.n_samples
-        spend = f", spent {self._price * samples:,.4g}" if self._price else ""
-        found = f"{self._round.n_groups} group(s) found"
-        lines = [f"{clock(self._elapsed())}: round {self._round.number}, {samples:,} samples{spend}, {found}"]
-        if self._seen is not None:
-            pairs = math.comb(self._n_arms, 2)
-            lines.append(
-                f"{self._seen.told_apart:,} of {pairs:,} pairs told apart, {self._seen.decided:,} of "
-                f"{self._n_arms:,} arms decided"
-            )
-            lines += [self._left(self._seen.more, samples)] if self._seen.more else []
+        spend = f", spent {seen.spent:,.4g}" if seen.spent else ""
+        found = f"{counted(seen.round.n_groups, 'group')} found"
+        samples = counted(seen.n_samples, "sample")
+        lines = [f"{clock(self._elapsed())}: round {seen.round.number}, {samples}{spend}, {found}", *self._evidence]
         return "\n".join([*lines, self._doing] if self._doing else lines)
 
     def _left(self, more: int, samples: int) -> str:
         seconds = more * self._elapsed() / samples
-        return f"about {_rounded(more):,} samples and {clock(seconds)} left (an estimate, as evidence grew so far)"
-
-
-def _look(strategy: Strategy) -> _Seen:
-    """The answer as it would be if the run were stopped now."""
-    evidence, labels = strategy.evidence(), strategy.recommend().labels
-    now = Result(
-        names=tuple(range(strategy.n_arms)),
-        labels=labels,
-        status="interrupted",
-        evidence=evidence,
-        samples_per_arm={},
-        rounds=tuple(strategy.rounds),
-        guarantee=strategy.guarantee(),
-        delta=strategy.delta,
-        n_clusters=strategy.n_clusters,
-        n_groups_at_least=strategy.n_groups_at_least,
-        kernel="",
-        seed=0,
-    )
-    decided = _decided(evidence, np.asarray(labels)) if strategy.n_clusters is not None else 0
-    return _Seen(evidence.n_told_apart, decided, sum((now.needs or {}).values()) or None)
-
-
-def _decided(evidence: Evidence, labels: NDArray[np.intp]) -> int:
-    """Arms that are told apart from a member of every other group of the guess."""
-    belongs = labels[:, None] == np.arange(labels.max() + 1)  # (N, G)
-    against = evidence.told_apart.astype(np.float32) @ belongs.astype(np.float32) > 0
-    return int(np.count_nonzero((against | belongs).all(axis=1))) if belongs.shape[1] > 1 else 0
+        left = f"about {counted(_rounded(more), 'sample')} and {clock(seconds)} left"
+        return f"{left} (an estimate, as evidence grew so far)"
 
 
 def clock(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`kabc plan`: what a run will cost, by the strategies side by side, in samples, money and time."""
+"""`kabc plan`: what a run will cost in samples, money and time, strategies side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from kabc.cli.live import clock
 from kabc.config.models import Config
 from kabc.config.sources import open_arms
 from kabc.core.errors import SettingsError
-from kabc.planning.schedule import Plan, plan
+from kabc.planning.cost import Cost
+from kabc.planning.plan import plan
+from kabc.planning.schedule import Plan
 from kabc.running.inputs import suitable_kernel
 
 _MOST_ROWS = 200  # of a finite arm, where nothing else is asked for
@@ -36,14 +38,6 @@ class Assumed:
 
     gap: float | None
     n_arms: int | None
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Of one sample, where known."""
-
-    price: float | None
-    seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -135,11 +129,9 @@ def _row(name: str, make: Callable[[], Any], cost: Cost) -> Row:
     except SettingsError as error:
         return Row(name, None, None, None, None, exits.for_the_shell(str(error)))
     samples = made.expected_samples
-    money = None if cost.price is None else cost.price * samples
-    seconds = None if cost.seconds is None else cost.seconds * samples
     open_end = not isinstance(made, Plan) and made.n_given_up > 0
-    remark = "some simulated runs were given up undecided: it takes more than this" if open_end else ""
-    return Row(name, samples, made.sure_samples, money, seconds, remark)
+    remark = "some simulated runs were given up undecided: they need more samples" if open_end else ""
+    return Row(name, samples, made.sure_samples, cost.money(samples), cost.duration(samples), remark)
 
 
 def _print(source: str, rows: list[Row], config: Config) -> None:

@@ -1,1 +1,1 @@
-"""Settings of a run as one TOML file or options; shared by all doors."""
+"""Settings from files and options, and the arms that they name."""

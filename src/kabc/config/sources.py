@@ -10,7 +10,7 @@ from kabc.config.models import Commands, Config, Http, Sql, Table, Timings
 
 
 def open_arms(config: Config, seed: int, *, with_kernel: bool) -> NamedArms:
-    """The arms of the one source; `with_kernel` says that text will be compared by a kernel, not by bets."""
+    """The arms of the one source. `with_kernel`: text will be compared by a kernel, not by bets."""
     match config.source:
         case Table() as table:
             return _table(table, seed, with_kernel)

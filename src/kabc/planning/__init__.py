@@ -1,6 +1,6 @@
-"""What a run will cost, before paying."""
+"""What a run will cost, before it is paid for."""
 
 from kabc.planning.rehearsal import SimulatedPlan
-from kabc.planning.schedule import Plan, plan
+from kabc.planning.schedule import Plan
 
-__all__ = ["Plan", "SimulatedPlan", "plan"]
+__all__ = ["Plan", "SimulatedPlan"]

@@ -1,4 +1,4 @@
-"""What a strategy without a schedule will cost: a few simulated runs. A guess; no bound is proved."""
+"""What a strategy without a schedule will cost: a few simulated runs. This is a guess; no bound is proved."""
 
 from __future__ import annotations
 
@@ -11,35 +11,30 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
+from kabc.core.words import counted
+from kabc.planning.cost import Cost
+from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.progress import Ticker
-from kabc.strategies.base import Strategy
+from kabc.strategies.base import Request, Strategy
 
 _RUNS = 5
-_MOST_SAMPLES = 50_000  # of a simulated run, which is then given up
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Of one sample, where known: money and seconds."""
-
-    price: float = 0.0
-    seconds: float = 0.0
-
-    def lines(self, counts: dict[str, int]) -> list[str]:
-        """Money and time of these numbers of samples, in words."""
-        shown = {"price": (self.price, "{:,.6g}"), "time": (self.seconds, "{:,.6g} s")}
-        return [
-            f"{what}: " + ", ".join(f"{form.format(each * count)} ({name})" for name, count in counts.items())
-            for what, (each, form) in shown.items()
-            if each
-        ]
+_MOST_SAMPLES = 50_000  # a simulated run that needs more is given up
 
 
 @dataclass(frozen=True)
 class SimulatedPlan:
-    """What simulated runs of a strategy took. Print it for a table. A guess: no bound is proved.
+    """What simulated runs of a strategy took. Print it for a table. This is a guess: no bound is proved.
 
-    `samples` are the samples of each run; `n_given_up` of them were not decided when they were given up.
+    Attributes
+    ----------
+    samples : tuple of int
+        Samples of each run.
+    n_given_up : int
+        Runs that were given up before they were decided.
+    source : str
+        Where the simulated arms come from, in words.
+    cost : Cost
+        Of one sample.
     """
 
     strategy: str
@@ -67,28 +62,28 @@ class SimulatedPlan:
 
     def __str__(self) -> str:
         figures = {"fewest": min(self.samples), "median": self.expected_samples, "most": max(self.samples)}
-        undecided = [f"{self.n_given_up} of {len(self.samples)} runs were given up undecided: it takes more than that"]
+        given_up = f"{self.n_given_up} of {len(self.samples)} runs were given up undecided: they need more samples"
         return "\n".join(
             [
                 f"{self.n_arms} arms, {self.n_clusters} groups, delta = {self.delta:g}, strategy {self.strategy}",
                 f"{len(self.samples)} simulated runs, {self.source}: a guess, no bound is proved",
                 f"{'':>8} {'samples in all':>15} {'per arm':>10}",
                 *(f"{name:>8} {count:>15,} {count / self.n_arms:>10,.1f}" for name, count in figures.items()),
-                *(undecided if self.n_given_up else []),
+                *([given_up] if self.n_given_up else []),
                 *self.cost.lines(figures),
             ]
         )
 
 
 @dataclass(frozen=True)
-class Instance:
+class SimulatedArms:
     """Arms to simulate, with their true groups."""
 
     labels: NDArray[np.intp]  # (N,)
     draw: Callable[[int, int, np.random.Generator], Array]  # arm, count -> (count, d)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[NDArray[np.float64]], labels: NDArray[np.intp]) -> Instance:
+    def of_rows(cls, rows: Sequence[NDArray[np.float64]], labels: NDArray[np.intp]) -> SimulatedArms:
         """Arms that draw with replacement from the rows of all arms of their group."""
         groups = [np.flatnonzero(labels == group) for group in range(int(labels.max()) + 1)]
         pools = [np.concatenate([rows[arm] for arm in group.tolist()]) for group in groups]
@@ -100,26 +95,24 @@ class Instance:
         return cls(labels, draw)
 
     @classmethod
-    def of_normals(cls, gap: float, n_arms: int, n_clusters: int) -> Instance:
-        """Normal arms of deviation 1; means of neighbouring groups are `gap` apart, groups are as equal as can be."""
+    def of_normals(cls, gap: float, n_arms: int, n_clusters: int) -> SimulatedArms:
+        """Normal arms of deviation 1; means of neighbouring groups are `gap` apart, group sizes differ by at most 1."""
         labels = np.arange(n_arms) % n_clusters
         return cls(labels, lambda arm, count, rng: rng.normal(gap * labels[arm], 1.0, (count, 1)))
 
 
-def rehearse(make: Callable[[], Strategy], instance: Instance, show: Ticker) -> tuple[tuple[int, ...], int]:
-    """Samples that each of a few seeded runs took, and how many of them were given up.
+def rehearse(make: Callable[[], Strategy], simulated: SimulatedArms, show: Ticker) -> tuple[tuple[int, ...], int]:
+    """Samples that each of a few seeded runs took, and how many of the runs were given up.
 
-    Runs that go wrong, as one in 1/delta may, are left out: they can take for ever.
+    A run that tells equal arms apart is left out: it may never end. Its probability is at most delta.
     """
     samples: list[int] = []
     given_up = 0
     for run in range(2 * _RUNS):
         strategy = make()
-        rng = np.random.default_rng(run)
-        while not strategy.stopped and strategy.n_samples < _MOST_SAMPLES and not _wrong(strategy, instance):
-            show(f"plan: simulated run {run + 1}, {strategy.n_samples:,} samples so far")
-            strategy.tell({arm: instance.draw(arm, count, rng) for arm, count in strategy.ask().items()})
-        if not _wrong(strategy, instance):
+        with blas_threads(strategy):
+            went_wrong = _rehearsed(strategy, simulated, run, show)
+        if not went_wrong:
             samples.append(strategy.n_samples)
             given_up += not strategy.stopped
         if len(samples) == _RUNS:
@@ -130,6 +123,22 @@ def rehearse(make: Callable[[], Strategy], instance: Instance, show: Ticker) -> 
     return tuple(samples), given_up
 
 
-def _wrong(strategy: Strategy, instance: Instance) -> bool:
-    same = instance.labels[:, None] == instance.labels[None, :]
+def _rehearsed(strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> bool:
+    """Run the strategy until it stops, goes wrong or takes too many samples; whether it went wrong."""
+    rng = np.random.default_rng(run)
+
+    def draw(request: Request) -> Drawn:
+        show(f"plan: simulated run {run + 1}, {counted(strategy.n_samples, 'sample')} so far")
+        return {arm: simulated.draw(arm, count, rng) for arm, count in request.items()}
+
+    went_wrong = False
+    for _ in Loop[None](strategy, draw):
+        went_wrong = _wrong(strategy, simulated)
+        if went_wrong or strategy.n_samples >= _MOST_SAMPLES:
+            break
+    return went_wrong
+
+
+def _wrong(strategy: Strategy, simulated: SimulatedArms) -> bool:
+    same = simulated.labels[:, None] == simulated.labels[None, :]
     return bool((strategy.evidence().told_apart & same).any())

@@ -1,1 +1,1 @@
-"""The loop: ask, draw, tell."""
+"""Runs: settings, drawing, the loop (ask, draw, tell), who listens, and the answer."""

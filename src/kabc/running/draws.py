@@ -1,129 +1,35 @@
-"""Drawing a round: the arms with their names, in random order, here or on an executor.
+"""Drawing one round: pieces in random order, here or on an executor.
 
 Randomness of a draw depends on (seed, arm, round) alone: the answer is the same whatever the order of the arms and the
-number of workers. Arms are drawn in a new random order in each round, and those that are drawn `one_at_a_time` sample
-by sample among each other, so that a drift in time does not favour one of them.
+number of workers. Arms are drawn in a new random order in each round. Those that are drawn `one_at_a_time` are drawn
+sample by sample among each other. So a drift in time does not favour one of them.
 """
 
 from __future__ import annotations
 
 import copy
 import heapq
-import pickle
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.arms.base import Arm, NamedArms, as_arm
+from kabc.arms.base import Arm
 from kabc.core.errors import ArmError
 from kabc.running.progress import Ticker
-from kabc.running.record import Kept
+from kabc.strategies.base import Request
 
-Source = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
-Arms = Mapping[Any, Source] | Sequence[Source]
-Request = Mapping[int, int]
+if TYPE_CHECKING:
+    from kabc.running.sources import Sources
 
 _POLL_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Where draws run: here, or on an executor, at most `limit` at a time."""
-
-    executor: Executor | None
-    limit: int
-    owned: bool
-
-    @classmethod
-    def of(cls, executor: Executor | None, workers: int, n_arms: int) -> Workers:
-        """`workers` threads; or the given executor, with at most that many draws at a time where it is not 1."""
-        limit = min(workers, n_arms) if workers > 1 else n_arms
-        if executor is None and workers > 1:
-            return cls(ThreadPoolExecutor(limit, thread_name_prefix="kabc"), limit, owned=True)
-        return cls(executor, limit, owned=False)
-
-    def close(self) -> None:
-        """Leave no thread of ours waiting for work."""
-        if self.owned and self.executor is not None:
-            self.executor.shutdown(wait=False, cancel_futures=True)
-
-
-class Sources:
-    """Arms with their names, and how many samples of each were drawn."""
-
-    def __init__(self, arms: Arms, names: Sequence[Hashable] | None, seed: int) -> None:
-        named = _named(arms, names)
-        if len(named) < 2:
-            raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
-        # keys (arm,) order the pools, keys (arm, round) draw: they never meet
-        self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
-        self.names = tuple(name for name, _ in named)
-        about = arms if isinstance(arms, NamedArms) else NamedArms({})
-        self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
-        self.seed = seed
-        self.drawn = [0] * len(self.arms)
-        self.kept = Kept(len(self.arms))
-        self.workers = Workers(None, 1, owned=False)
-        self._may_leave: dict[int, bool] = {}
-
-    def __len__(self) -> int:
-        return len(self.arms)
-
-    @property
-    def n_samples(self) -> int:
-        """All samples drawn so far."""
-        return sum(self.drawn)
-
-    def can_give(self, request: Request) -> bool:
-        """Whether no pool is too small."""
-        limits = ((self.arms[arm].remaining, count) for arm, count in request.items())
-        return all(remaining is None or remaining >= count for remaining, count in limits)
-
-    def need(self, request: Request) -> None:
-        """Refuse a pilot that a pool cannot give."""
-        for arm, count in request.items():
-            remaining = self.arms[arm].remaining
-            if remaining is not None and remaining < count:
-                raise ArmError(
-                    f"it has {remaining} sample(s), fewer than the {count} of the pilot; "
-                    "lower pilot=, or pass a kernel with a fixed bandwidth"
-                ).of_arm(self.names[arm])
-
-    def draw(self, request: Request, round_number: int, show: Ticker) -> dict[int, ArrayLike]:
-        """The samples of a round. What was drawn is counted even if the round is not finished."""
-        drawing = _Drawing(self, request, round_number, show)
-        if self.workers.executor is None:
-            drawing.here()
-        else:
-            drawing.on(self.workers.executor, self.workers.limit)
-        return drawing.samples()
-
-    def may_leave(self, arm: int) -> bool:
-        """Whether an arm can be drawn in another process: it keeps nothing here, and it can be sent."""
-        if isinstance(self.workers.executor, ThreadPoolExecutor):
-            return True
-        if arm not in self._may_leave:
-            one = self.arms[arm]
-            keeps = one.remaining is not None or one_at_a_time(one) or hasattr(one, "close")
-            self._may_leave[arm] = not keeps and _picklable(one)
-        return self._may_leave[arm]
-
-    def close(self) -> None:
-        """End what arms hold open, and our threads."""
-        self.workers.close()
-        for arm in self.arms:
-            close = getattr(arm, "close", None)
-            if callable(close):
-                close()
-
-
-class _Drawing:
+class Drawing:
     """One round while it is drawn: pieces in random order; an arm's pieces are drawn one after the other."""
 
     def __init__(self, sources: Sources, request: Request, number: int, show: Ticker) -> None:
@@ -142,7 +48,7 @@ class _Drawing:
             self._draw(arm)
 
     def on(self, executor: Executor, limit: int) -> None:
-        """Draw on the executor what may leave, in this thread the rest; each arm by one task at a time."""
+        """Draw on the executor the arms that may leave, and here the others; each arm by one task at a time."""
         away = [(place, arm) for place, arm in enumerate(self._order) if self._sources.may_leave(arm)]
         here = deque(arm for arm in self._order if not self._sources.may_leave(arm))
         places: dict[int, deque[int]] = {arm: deque() for _, arm in away}
@@ -198,7 +104,7 @@ class _Drawing:
         wait(under_way)
         for future, arm in under_way.items():
             if future.exception() is None:
-                with suppress(ArmError):  # not what it was asked for; another error is on its way already
+                with suppress(ArmError):  # its rows are wrong, but another error is being raised already
                     self._take(arm, future.result)
 
     def _say(self) -> None:
@@ -231,34 +137,6 @@ def _expect_rows(rows: ArrayLike, count: int) -> None:
 
 def _own(rows: ArrayLike) -> ArrayLike:
     """A copy: an arm may write its next samples into what it has returned."""
-    with suppress(Exception):  # what cannot be copied is left to the strategy, which refuses what is no array
+    with suppress(Exception):  # the strategy refuses what is no array, and says so
         return copy.deepcopy(rows)
     return rows
-
-
-def _picklable(arm: Arm) -> bool:
-    try:
-        pickle.dumps(arm)
-    except Exception:  # whatever an object raises that cannot be sent
-        return False
-    return True
-
-
-def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable, Source]]:
-    if isinstance(arms, Mapping):
-        if names is not None:
-            raise ArmError("names are given twice: by the mapping of arms and by names=; leave names= out")
-        return list(arms.items())
-    if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise ArmError(f"arms must be a mapping name -> arm or a sequence of arms, got {type(arms).__name__}")
-    given: Sequence[Hashable] = range(len(arms)) if names is None else names
-    if len(given) != len(arms):
-        raise ArmError(f"{len(arms)} arms have {len(given)} names; give one name to each")
-    seen: set[Hashable] = set()
-    for name in given:
-        if not isinstance(name, Hashable):
-            raise ArmError(f"arm name {name!r} cannot be a name because it is not hashable; use a string or a tuple")
-        if name in seen:
-            raise ArmError(f"arm name {name!r} is given twice; names must differ")
-        seen.add(name)
-    return list(zip(given, arms, strict=True))

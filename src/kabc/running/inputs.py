@@ -1,4 +1,4 @@
-"""What `kabc.cluster` may be given first: arms, or a table that holds their samples."""
+"""The first argument of `kabc.cluster`: arms, or a table that holds their samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Hamming, Kernel
-from kabc.running.draws import Arms
+from kabc.running.sources import Arms
 
 
 class Frame(Protocol):
@@ -22,7 +22,7 @@ class Frame(Protocol):
         """Names of its columns."""
 
 
-Table = str | os.PathLike[str] | Sequence[str] | Frame
+TableLike = str | os.PathLike[str] | Sequence[str] | Frame
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Reading:
     types: Mapping[str, str] | None
     missing: str | None
 
-    def opened(self, source: Arms | Table, by_kernel: bool, seed: int) -> Arms:
-        """The arms, of a table or as they were given."""
+    def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int) -> Arms:
+        """The arms of a table, or the arms as they were given."""
         if not self._is_table(source):
             self._refuse()
             return cast(Arms, source)
@@ -45,7 +45,7 @@ class Reading:
             cast(Any, source),
             arm=self.arm,
             values=self.values,
-            types=cast(Any, self.types),  # its own check names what is allowed
+            types=cast(Any, self.types),  # table_arms checks it, and names what is allowed
             missing=cast(Any, self.missing or "raise"),
             text="characters" if by_kernel else "features",
             seed=seed,
@@ -56,7 +56,7 @@ class Reading:
             return True
         if isinstance(source, Mapping | np.ndarray):
             return False
-        if isinstance(source, Sequence):  # of files, if arm= says that it is a table
+        if isinstance(source, Sequence):  # file names, if arm= says that it is a table
             return self.arm is not None and bool(source) and all(isinstance(one, str | os.PathLike) for one in source)
         return hasattr(source, "columns")
 
@@ -70,6 +70,6 @@ class Reading:
 
 
 def suitable_kernel(arms: Arms) -> Kernel | None:
-    """Hamming where no column is a number, as only equality is known of texts and categories; else None."""
+    """Hamming if no column is a number: texts and categories can only be equal or not. Else None."""
     kinds = set(getattr(arms, "types", {}).values())
     return Hamming() if kinds and "number" not in kinds else None

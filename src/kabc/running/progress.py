@@ -1,4 +1,4 @@
-"""What a long run says while it runs, and how it is interrupted."""
+"""What a long run shows while it runs, and how it is interrupted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-Progress = Callable[[str], None]
+ShowLine = Callable[[str], None]  # shows one line of progress
 
 _QUIET_SECONDS = 2.0
 
@@ -18,7 +18,7 @@ _QUIET_SECONDS = 2.0
 class Ticker:
     """Shows progress lines, at most two a second, once a run has taken longer than two seconds."""
 
-    def __init__(self, progress: bool | Progress) -> None:
+    def __init__(self, progress: bool | ShowLine) -> None:
         self._show = progress if callable(progress) else (_to_stderr if progress else None)
         self._next = time.monotonic() + _QUIET_SECONDS
         self._shown = False
@@ -47,9 +47,9 @@ def _to_stderr(line: str) -> None:
 
 @contextmanager
 def uninterrupted(show: Ticker) -> Iterator[None]:
-    """Ctrl-C, or SIGTERM where somebody handles it, takes effect after the block; the second time at once.
+    """Ctrl-C takes effect after the block; a second one at once. So does SIGTERM, if the program handles it.
 
-    A strategy that was interrupted in the middle of a round would be neither before nor after it.
+    A strategy that is interrupted while it is told a round would know a part of it only.
     """
     if threading.current_thread() is not threading.main_thread():  # signals go elsewhere
         yield
@@ -63,7 +63,7 @@ def uninterrupted(show: Ticker) -> Iterator[None]:
             handlers[signal.Signals(number)](number, frame)
         else:
             caught.append(signal.Signals(number))
-            show.now("interrupted: this round is compared to its end; interrupt again to leave without an answer")
+            show.now("interrupted: this round is finished first; interrupt again to leave without an answer")
 
     for number in handlers:
         signal.signal(number, later)

@@ -1,4 +1,4 @@
-"""What a run remembers beside its answer: first samples, the growth of the evidence, signs of drift."""
+"""What a run keeps beside its answer: first samples, the growth of the evidence, signs of drift."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results.values import Trace
+from kabc.running.snapshots import Snapshot
 
 _MOST_ROWS = 500  # of an arm
 _MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
@@ -60,6 +61,11 @@ class Tracer:
     def wants(self, round_number: int) -> bool:
         """Whether this round, counted from 1, is to be recorded."""
         return self._on and round_number % self._every == 0
+
+    def hear(self, seen: Snapshot) -> None:
+        """Record the round if it is to be recorded."""
+        if self.wants(seen.number):
+            self.add(seen.n_told, seen.evidence)
 
     def add(self, n_samples: int, evidence: Evidence) -> None:
         """Record a round."""

@@ -111,7 +111,13 @@ class Rounds(Sequence[Round]):
 
 
 class Stepwise(ABC):
-    """The books that strategies here keep alike: what was asked for, samples, rounds, status."""
+    """The books that strategies here keep alike: what was asked for, samples, rounds, status.
+
+    A strategy that computes with small matrices sets `one_blas_thread`: it is then run with one thread of BLAS, because
+    more of them would wait for each other.
+    """
+
+    one_blas_thread: bool = False
 
     def __init__(self, n_arms: int, delta: float) -> None:
         self.n_arms = arms_number(n_arms)

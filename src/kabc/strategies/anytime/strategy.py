@@ -59,6 +59,7 @@ class AnytimeKABC(Stepwise):
     """
 
     kernel: Kernel | None = None
+    one_blas_thread = True
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""One set of settings: the file, overlaid by the command line."""
+"""A mistake in the settings is told in one line: key, value, what is allowed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kabc.config.models import Commands, Http, Sql, Table, Timings, configured, listed, pairs, plain_value
-from kabc.core.errors import SettingsError
+from kabc.config.errors import ConfigError
+from kabc.config.overlay import configured
 
 TABLE = '[table]\npath = "a.csv"\narm = "machine"\nmissing = "drop"\n'
 
@@ -19,51 +19,9 @@ def study(tmp_path: Path) -> Path:
 
 
 def complaint(file: Path | None, **options: Any) -> str:
-    with pytest.raises(SettingsError) as caught:
+    with pytest.raises(ConfigError) as caught:
         configured(file, options)
     return str(caught.value)
-
-
-def test_an_option_wins_over_the_file_and_the_rest_of_the_file_stays(study: Path) -> None:
-    study.write_text("clusters = 3\ndelta = 0.1\n" + TABLE)
-    config = configured(study, {"clusters": 2, "missing": "encode", "path": None, "delta": None})
-    assert (config.clusters, config.delta) == (2, 0.1)
-    assert config.source == Table(path="a.csv", arm="machine", missing="encode")
-
-
-def test_a_data_file_on_the_command_line_keeps_the_columns_of_the_file(study: Path) -> None:
-    study.write_text(TABLE)
-    assert configured(study, {"path": "b.json"}).source == Table(path="b.json", arm="machine", missing="drop")
-
-
-def test_a_source_on_the_command_line_replaces_one_of_another_kind(study: Path) -> None:
-    study.write_text(TABLE)
-    assert configured(study, {"run": {"a": "x", "b": "y"}}).source == Commands(run={"a": "x", "b": "y"})
-
-
-@pytest.mark.parametrize(
-    ("options", "kind"),
-    [
-        ({"path": "t.json"}, Timings),
-        ({"path": "t.json", "arm": "host"}, Table),
-        ({"path": "t.json", "wide": True}, Table),
-        ({"path": "t.csv"}, Table),
-        ({"query": "select 1", "database": "x.db", "arm": "host"}, Sql),
-        ({"run": {"a": "x"}, "measure": "wall", "on_failure": "encode"}, Commands),
-    ],
-)
-def test_the_options_say_which_source_is_meant(options: dict[str, Any], kind: type) -> None:
-    assert isinstance(configured(None, options).source, kind)
-
-
-def test_a_file_holds_endpoints_with_prices(study: Path) -> None:
-    study.write_text(
-        '[http]\nprice = 0.002\nmax_spend = 5\nvalue = "choices.0.text"\nkind = "text"\nheaders = {Key = "${KEY}"}\n'
-        '[http.endpoints]\none = "http://localhost/a"\ntwo = "http://localhost/b"\n'
-    )
-    source = configured(study, {"on_failure": "retry"}).source
-    assert isinstance(source, Http)
-    assert (source.price, source.max_spend, source.on_failure) == (0.002, 5.0, "retry")
 
 
 @pytest.mark.parametrize(
@@ -110,22 +68,3 @@ def test_a_mistake_on_the_command_line_names_the_option(study: Path) -> None:
     assert complaint(None, query="select 1", arm="a").startswith("sql.database is missing; give --database")
     assert "nothing to draw from" in complaint(None, clusters=2)
     assert "2 sources of arms" in complaint(None, path="t.csv", run={"a": "x"})
-
-
-def test_a_missing_file_is_named(study: Path) -> None:
-    assert complaint(study) == f"cannot read {study}: No such file or directory"
-
-
-def test_pairs_are_split_at_the_first_equals_sign() -> None:
-    assert pairs("--command", ["a=x=1", "b=y"]) == {"a": "x=1", "b": "y"}
-    for bad in (["a"], ["=x"], ["a="]):
-        with pytest.raises(SettingsError, match="name=value"):
-            pairs("--command", bad)
-    with pytest.raises(SettingsError, match="names 'a' twice"):
-        pairs("--command", ["a=x", "a=y"])
-
-
-def test_values_of_options_are_json_where_they_can_be() -> None:
-    assert [plain_value(text) for text in ("true", "3", "1.5", "arms", "[1, 2]")] == [True, 3, 1.5, "arms", [1, 2]]
-    assert listed("a, b,,c") == ["a", "b", "c"]
-    assert listed(None) is None

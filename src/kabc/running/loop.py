@@ -1,0 +1,66 @@
+"""The loop that every run shares: ask, draw, tell, until something ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from numpy.typing import ArrayLike
+
+from kabc.strategies.base import Request, Strategy
+
+Drawn = Mapping[int, ArrayLike]  # arm -> samples (count, d)
+Reason = TypeVar("Reason")
+
+
+@dataclass
+class Loop(Generic[Reason]):
+    """The rounds of one strategy; iterate to run them. Each step is one whole round, counted from 1.
+
+    The caller decides what happens between rounds (budgets, clocks, listeners), and may leave at any time.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Asks and is told. It may have rounds behind it.
+    draw : callable
+        Gives the samples of a request.
+    forbids : callable, optional
+        A reason not to draw a request, or None. A reason ends the loop, and is kept in `reason`.
+    tell : callable, optional
+        Tells the strategy what was drawn. Default: `strategy.tell`.
+    """
+
+    strategy: Strategy
+    draw: Callable[[Request], Drawn]
+    forbids: Callable[[Request], Reason | None] | None = None
+    tell: Callable[[Drawn], None] | None = None
+    reason: Reason | None = field(default=None, init=False)
+
+    def __iter__(self) -> Iterator[int]:
+        tell = self.strategy.tell if self.tell is None else self.tell
+        number = 0
+        while not self.strategy.stopped:
+            request = self.strategy.ask()
+            self.reason = None if self.forbids is None else self.forbids(request)
+            if self.reason is not None:
+                return
+            tell(self.draw(request))
+            number += 1
+            yield number
+
+
+def blas_threads(strategy: Strategy) -> AbstractContextManager[object]:
+    """One BLAS thread for strategies that ask for it (`one_blas_thread`); for others as many as usual.
+
+    Strategies that bet decompose small matrices in each round. More threads only wait for each other there: a run takes
+    ten times as long on a busy machine.
+    """
+    if not getattr(strategy, "one_blas_thread", False):  # strategies of others may not have the attribute
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    return limits

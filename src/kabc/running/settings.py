@@ -1,0 +1,140 @@
+"""What a run is asked for: one value that can be kept, checked, and turned into a strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.errors import SettingsError
+from kabc.core.kernels import Gaussian, Kernel
+from kabc.core.settings import expect_several_groups, positive_number, whole_number
+from kabc.core.words import counted
+from kabc.strategies import make_strategy, needs_kernel
+from kabc.strategies.base import Strategy
+from kabc.strategies.cluster import Cluster
+
+KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
+
+_DELTA = 0.05
+_PILOT = 20  # samples of each arm
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about a run but its arms, where they are drawn, and who listens. Fields as for `kabc.cluster`."""
+
+    n_clusters: int | None = None
+    delta: float | None = None
+    kernel: KernelChoice = None
+    strategy: str | Strategy | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    max_samples: int | None = None
+    min_separation: float | None = None
+    pilot: int | None = None
+    seed: int = 0
+
+    @property
+    def chosen(self) -> str | Strategy:
+        """The strategy, or the name of the one that suits the other settings."""
+        if self.strategy is not None:
+            return self.strategy
+        return "anytime" if self.kernel is None and self.min_separation is None else "kabc"
+
+    @property
+    def by_kernel(self) -> bool:
+        """Whether the strategy tests with a kernel; an unknown name is refused."""
+        chosen = self.chosen
+        return needs_kernel(chosen) if isinstance(chosen, str) else chosen.kernel is not None
+
+    @property
+    def pilot_size(self) -> int:
+        """Samples of each arm that a kernel is chosen on."""
+        return whole_number("pilot", _PILOT if self.pilot is None else self.pilot, 2)
+
+    def check(self, n_arms: int) -> None:
+        """Refuse bad settings before a single sample is paid for."""
+        if self.max_samples is not None:
+            whole_number("max_samples", self.max_samples, 1)
+        chosen = self.chosen
+        expect_several_groups(self.n_clusters if isinstance(chosen, str) else chosen.n_clusters)
+        if not isinstance(chosen, str):
+            self._check_object(chosen, n_arms)
+            return
+        if self.kernel is not None and not self.by_kernel:
+            raise SettingsError(
+                f"strategy {chosen!r} needs no kernel, got {self.kernel!r}; leave it out, or use 'kabc'"
+            )
+        self._check_end(chosen)
+        self._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
+
+    def _check_end(self, name: str) -> None:
+        """Something must say when to stop."""
+        if self.n_clusters is None and self.min_separation is None and self.max_samples is None:
+            raise SettingsError(
+                "with n_clusters=None pass min_separation (the smallest separation s_0 that matters; the number of "
+                "groups is then found) or max_samples (how much to draw; a lower bound on the number of groups is then "
+                "certified)"
+            )
+        if self.n_clusters is not None and self.min_separation is not None:
+            raise SettingsError("n_clusters and min_separation are two ways to know when to stop; pass one of them")
+        if self.min_separation is None:
+            return
+        if not self.by_kernel:
+            raise SettingsError(f"min_separation needs a kernel, and strategy {name!r} has none; use 'kabc'")
+        positive_number("min_separation", self.min_separation)
+
+    def build(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
+        """The strategy for these arms. `affordable`: samples of each arm that budget and pools allow."""
+        chosen = self.chosen
+        return self._make(chosen, n_arms, kernel, affordable) if isinstance(chosen, str) else chosen
+
+    def _make(self, name: str, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
+        delta = _DELTA if self.delta is None else self.delta
+        if self.n_clusters is not None or not needs_kernel(name):
+            return make_strategy(name, n_arms, self.n_clusters, delta, kernel, self.options)
+        assert kernel is not None
+        if self.options:
+            raise SettingsError(
+                f"strategy_options need n_clusters, got {dict(self.options)!r}; without n_clusters CLUSTER is run, "
+                "which has no options"
+            )
+        if self.min_separation is not None:
+            return Cluster.for_separation(n_arms, self.min_separation, delta, kernel)
+        if affordable < 2:
+            raise SettingsError(
+                f"max_samples or the pools allow {counted(max(affordable, 0), 'sample')} per arm; at least 2 are needed"
+            )
+        return Cluster(n_arms, affordable, delta, kernel)
+
+    # ------------------------------------------------------------ a strategy object
+
+    def _check_object(self, strategy: Strategy, n_arms: int) -> None:
+        """A strategy object is run as it was made; other settings would be ignored, so they are refused."""
+        for name in ("n_clusters", "delta", "kernel"):
+            value, its = getattr(self, name), getattr(strategy, name)
+            if value is not None and not (value is its or value == its):
+                has = "which has no kernel" if name == "kernel" and its is None else f"which has {name}={its!r}"
+                raise SettingsError(
+                    f"{name}={value!r} is given beside a strategy object, {has}; leave {name}= out, or make the "
+                    "strategy with it"
+                )
+        others = {"strategy_options": self.options or None, "min_separation": self.min_separation, "pilot": self.pilot}
+        for name, value in others.items():
+            if value is not None:
+                raise SettingsError(
+                    f"{name}={value!r} is given beside a strategy object, which is run as it was made; leave {name}= "
+                    "out, or pass the strategy by its name"
+                )
+        if strategy.n_arms != n_arms:
+            raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {n_arms}")
+
+
+def seed_or_fresh(seed: int | None) -> int:
+    """The seed, or one that nobody has chosen."""
+    if seed is None:
+        return int(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
+    return whole_number("seed", seed, 0)
