@@ -36,16 +36,17 @@ def test_discarded_samples_are_missing_too() -> None:
     np.testing.assert_allclose(found, [400, 400, 400])
 
 
-def test_bets_need_one_arm_of_a_group_distances_need_all() -> None:
-    bets = more_samples(evidence(0.5, by_bets=True), LABELS, discards=False)
-    assert bets[2] == 100
-    assert np.count_nonzero(bets[:2]) == 2  # each of them against the only arm of the other group
-    weak = evidence(0.5, by_bets=True)
-    weak.values[2, 1] = weak.values[1, 2] = 0.25
-    assert more_samples(weak, LABELS, discards=False)[2] == 300  # arm 1 needs it
-    alone = np.array([0, 0, 1])
-    weak.told[2, 1] = weak.told[1, 2] = 1
-    assert more_samples(weak, alone, discards=False)[1] == 0
+@pytest.mark.parametrize(("by_bets", "most"), [(True, 100), (False, 9900)])
+def test_bets_need_one_arm_of_a_group_distances_need_all(by_bets: bool, most: int) -> None:
+    """Two groups of two arms; arms 1 and 3 are nearly alike, all other pairs across are half way."""
+    values = np.zeros((4, 4))
+    values[:2, 2:] = values[2:, :2] = 0.5
+    values[1, 3] = values[3, 1] = 0.1
+    told, counts, ones = np.zeros((4, 4), dtype=np.int64), np.full(4, 100), np.ones((4, 4))
+    seen = (
+        Evidence.of_bets(told, counts, values, ones) if by_bets else Evidence.of_distances(told, counts, values, ones)
+    )
+    assert more_samples(seen, np.array([0, 0, 1, 1]), discards=False).max() == pytest.approx(most)
 
 
 @pytest.mark.parametrize("by_bets", [True, False])
