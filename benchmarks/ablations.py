@@ -25,10 +25,10 @@ from kabc.bench import INSTANCES, Instance
 from kabc.bench.suites import AXES_10D
 from kabc.core.arrays import Index
 from kabc.core.partitions import components
-from kabc.core.scores.discriminant import Moments, Scorer
+from kabc.core.partitions.forced import Forced
 from kabc.core.scores.maps import Fourier, Ranks, Scaled
-from kabc.strategies.anytime import AnytimeKABC
-from kabc.strategies.anytime import strategy as anytime
+from kabc.strategies.anytime import AnytimeKABC, assignment, core, shares
+from kabc.strategies.anytime.claims import Claim
 
 DELTA, MOST_PER_ARM = 0.05, 3_000
 CHOSEN = ("digits", "shapes", "rings", "cauchy", "counts", "unequal-gaps", "one-alone", "boc-moderate", "many")
@@ -39,53 +39,50 @@ class NoClaims(AnytimeKABC):
     """Pairs alone, with all of delta; arms that are forced are not asked again."""
 
     def __init__(self, *settings: Any, **options: Any) -> None:
-        anytime.CLAIMS = 0.0
+        shares.CLAIMS = 0.0
         super().__init__(*settings, **options)
 
-    def _review_claim(self) -> None:
+    def _revise(self) -> None:
         pass
 
 
 class NoForcedPartition(NoClaims):
     """Pairs alone, and it stops when all pairs of different groups are told apart: components, as published."""
 
-    def _appoint(self, found: Any) -> None:
-        told = self._told()[np.ix_(self._core, self._core)]
-        if components(~told).n_groups == self.n_clusters:
-            super()._appoint(found)
+    def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
+        if components(~self._wealth.apart_in_core).n_groups != self.n_clusters:
+            return ()
+        return super()._appointed(found, proven, number)
 
 
 class NoPooling(AnytimeKABC):
     """Every arm has a mean of its own: arms of a group do not teach each other."""
 
-    def _score(self, learner: Moments) -> list[Scorer]:
-        nothing: Index = np.full(self.n_arms, -1, dtype=np.intp)
-        return learner.scorers(self._core, nothing, len(self._core))
+    def _taught(self) -> tuple[Index, int]:
+        return np.full(self.n_arms, -1, dtype=np.intp), self._core.size
 
 
 class NoSelection(AnytimeKABC):
     """All arms of the core are asked in every round until it is settled."""
 
-    def _request(self) -> dict[int, int]:
-        if self._reps:
-            return super()._request()
-        arms = np.sort(self._core)
-        return dict.fromkeys(arms.tolist(), self._block(arms))
+    def _core_arms(self) -> Index:
+        return np.sort(self._core.arms)
 
 
 class NoOneVsMany(AnytimeKABC):
     """With many arms: one sample of a representative for each sample of another arm."""
 
-    def _partners(self) -> int:
-        return 1
+    def __init__(self, *settings: Any, **options: Any) -> None:
+        assignment.MOST_PARTNERS = 1
+        super().__init__(*settings, **options)
 
 
 class NoRepresentatives(AnytimeKABC):
     """With many arms: all of them are compared with each other."""
 
-    def _widen_core(self) -> None:
-        anytime._CORE_ARMS = self.n_arms
-        super()._widen_core()
+    def __init__(self, n_arms: int, *settings: Any, **options: Any) -> None:
+        core.ARMS = n_arms
+        super().__init__(n_arms, *settings, **options)
 
 
 VARIANTS: dict[str, Callable[..., AnytimeKABC]] = {

@@ -27,7 +27,7 @@ from scipy.stats import binom, binomtest
 
 from kabc import AnytimeKABC
 from kabc.core.scores.maps import FeatureMap, Levels, Ranks, Scaled
-from kabc.strategies.anytime import strategy as anytime
+from kabc.strategies.anytime import pace
 
 Array = NDArray[np.float64]
 Law = Callable[[np.random.Generator, int], Array]
@@ -88,7 +88,7 @@ def splits(name: str, seeds: range, delta: float, horizon: int) -> int:
     """False splits in runs with these seeds, each up to `horizon` samples per arm."""
     setting = SETTINGS[name]
     if setting.tiny:
-        anytime._GROWTH, anytime._FIRST = 0.0, 1
+        pace.GROWTH, pace.FIRST = 0.0, 1
     false = 0
     for seed in seeds:
         rng = np.random.default_rng([seed, horizon])

@@ -33,7 +33,7 @@ from kabc.core.evidence import betting
 from kabc.core.evidence.blocks import Block
 from kabc.core.partitions.forced import forced_partition
 from kabc.strategies.anytime.claims import Claim
-from kabc.strategies.anytime.strategy import CLAIMS
+from kabc.strategies.anytime.shares import ErrorShares
 
 Rule = Literal["kabc", "anytime", "oracle-pairs", "oracle-claim"]
 Row = dict[str, Any]
@@ -171,9 +171,10 @@ class _ClaimBook:
     """Evidence for the true partition."""
 
     def __init__(self, groups: Index, delta: float) -> None:
-        self._claim = Claim(groups, 1, CLAIMS * delta, 0)
-        self._nothing = np.zeros((len(groups), len(groups)), dtype=np.bool_)
         self._n_groups = int(groups.max()) + 1
+        shares = ErrorShares(delta, len(groups), self._n_groups)
+        self._claim = Claim(groups, shares.claim_limit(1, len(groups)), 0)
+        self._nothing = np.zeros((len(groups), len(groups)), dtype=np.bool_)
 
     def after(self, block: Block, arms: Index) -> Index:
         self._claim.bet(arms, block.joins(block.groups, self._n_groups), block.pairs(np.arange(len(arms))))

@@ -101,7 +101,7 @@ _KERNEL: dict[str, tuple[str, dict[str, Any]]] = {
     "kabc-permutation": ("kabc-permutation", {"seed": 3}),
     "mmd-permutation": ("mmd-permutation", {"samples_per_arm": 60, "seed": 3}),
     "kernel-kmeans": ("kernel-kmeans", {"samples_per_arm": 60, "seed": 3}),
-    "distributional-kmeans": ("kernel-kmeans", {"start": "k-means++", "samples_per_arm": 60, "seed": 3}),
+    "distributional-kmeans": ("kernel-kmeans", {"samples_per_arm": 60, "seed": 3, "start": "k-means++"}),
     "spectral": ("spectral", {"samples_per_arm": 60, "seed": 3}),
     "mmd-linkage": ("mmd-linkage", {"samples_per_arm": 60, "seed": 3}),
     "mmd-farthest": ("mmd-farthest", {"samples_per_arm": 60, "seed": 3}),

@@ -34,6 +34,7 @@ PUBLIC = {
     "SampleError",
     "SettingsError",
     "SimulatedPlan",
+    "StrategyEntry",
     "Sum",
     "Trace",
     "__version__",
@@ -41,6 +42,7 @@ PUBLIC = {
     "compare",
     "load_result",
     "plan",
+    "register_strategy",
 }
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kabc.results.files import load_result
     from kabc.results.values import Result, Trace
     from kabc.running.cluster import cluster
-    from kabc.strategies import KABC, AnytimeKABC, Cluster
+    from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
 __version__ = "0.1.0"
 
@@ -59,6 +59,7 @@ __all__ = [
     "SampleError",
     "SettingsError",
     "SimulatedPlan",
+    "StrategyEntry",
     "Sum",
     "Trace",
     "__version__",
@@ -66,6 +67,7 @@ __all__ = [
     "compare",
     "load_result",
     "plan",
+    "register_strategy",
 ]
 
 # Names are loaded when they are first used: `kabc --help` needs none of them.
@@ -111,6 +113,8 @@ _HOMES = {
         "KABC",
         "AnytimeKABC",
         "Cluster",
+        "StrategyEntry",
+        "register_strategy",
     ),
     "kabc.sklearn": ("KernelClusterer",),
 }

@@ -31,7 +31,16 @@ def test_with_a_separation_the_budget_is_that_of_the_discussion_and_the_partitio
     assert strategy.recommend().labels == (0, 0, 1)
     assert strategy.recommend().certified
     assert strategy.status == "decided"
-    assert "at least 0.9" in strategy.guarantee().claim
+    assert strategy.guarantee().claim == (
+        "If the separation s_* of the groups is at least 0.9, this grouping is wrong with probability at most 10 %."
+    )
+
+
+def test_without_a_separation_only_the_pairs_told_apart_are_claimed() -> None:
+    assert Cluster(3, 10, 0.05, Gaussian(1.0)).guarantee().claim == (
+        "Every pair listed as different really differs: wrong with probability at most 5 %. "
+        "Whether all groups are found depends on n."
+    )
 
 
 def test_features_and_exact_sums_agree_where_the_features_are_the_kernel() -> None:

@@ -220,6 +220,15 @@ def test_the_guarantee_names_the_rule_that_was_used() -> None:
     assert not any("different arms are independent" in a for a in published().guarantee().assumptions)
 
 
+def test_a_decided_grouping_is_claimed_with_k_and_delta_and_pairs_are_before() -> None:
+    assert run(KABC(5, 3, 0.05, Gaussian(1.0))).guarantee().claim == (
+        "If there are exactly 3 groups, this grouping is wrong with probability at most 5 %."
+    )
+    assert KABC(5, 3, 0.05, Gaussian(1.0)).guarantee().claim == (
+        "Every pair listed as different really differs: wrong with probability at most 5 %."
+    )
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from kabc.bench.harness import Plan, Store, compare
+from kabc.bench.contest import Contest, run_contest
 from kabc.bench.instances import Instance, load_instances
 from kabc.bench.laws import Law, categories, gaussian, mixture, pool, scipy_law
+from kabc.bench.runlog import RunLog
 from kabc.bench.suites import INSTANCES, SUITES
 from kabc.bench.tables import Row, as_markdown, as_text, summarise
 
 __all__ = [
     "INSTANCES",
     "SUITES",
+    "Contest",
     "Instance",
     "Law",
-    "Plan",
     "Row",
-    "Store",
+    "RunLog",
     "as_markdown",
     "as_text",
     "categories",
-    "compare",
     "gaussian",
     "load_instances",
     "mixture",
     "pool",
+    "run_contest",
     "scipy_law",
     "summarise",
 ]

@@ -27,13 +27,14 @@ def draw_comparison(rows: Sequence[Row], delta: float, target: str | Path) -> No
         raise SettingsError("the figure needs matplotlib; pip install 'kabc[plot]'") from None
     instances = list(dict.fromkeys(row.instance for row in rows))
     strategies = list(dict.fromkeys(row.strategy for row in rows))
+    titles = [{row.strategy: row.title for row in rows}[strategy] for strategy in strategies]
     size = (2.6 + 0.62 * len(instances), 1.9 + 0.27 * len(strategies))
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
     axes.set_xlim(-0.5, len(instances) - 0.5)
     axes.set_ylim(len(strategies) - 0.5, -0.5)
     axes.set_xticks(range(len(instances)), instances, rotation=50, ha="left", fontsize=8)
-    axes.set_yticks(range(len(strategies)), strategies, fontsize=8)
+    axes.set_yticks(range(len(strategies)), titles, fontsize=8)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from kabc.bench.laws import Draw, Law
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
+from kabc.strategies.plugins import load_module
 
 
 @dataclass(frozen=True)
@@ -113,17 +113,7 @@ class Instance:
 
 def load_instances(path: str | Path) -> dict[str, Instance]:
     """The instances of a Python file, which has them in a list INSTANCES."""
-    source = Path(path)
-    if not source.is_file():
-        raise SettingsError(f"there is no file {path}; instances of your own come from a Python file with INSTANCES")
-    spec = importlib.util.spec_from_file_location(f"kabc_instances_{source.stem}", source)
-    if spec is None or spec.loader is None:
-        raise SettingsError(f"{path} is not a Python file; its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise SettingsError(f"{path} could not be loaded: {type(error).__name__}: {error}") from error
+    module = load_module(path, "a list INSTANCES of kabc.bench.Instance")
     found = getattr(module, "INSTANCES", None)
     if not isinstance(found, list) or not found or not all(isinstance(one, Instance) for one in found):
         raise SettingsError(f"{path} must have a list INSTANCES of kabc.bench.Instance, got {found!r}")

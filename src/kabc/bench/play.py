@@ -16,15 +16,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.bench.contestants import CONTESTANTS, Contestant, UnfitError
 from kabc.bench.instances import Instance
 from kabc.bench.laws import Draw
 from kabc.core.arrays import Array
 from kabc.core.kernels import Gaussian, Hamming, Kernel
 from kabc.core.partitions import Partition
 from kabc.running.loop import Loop, blas_threads
-from kabc.strategies import make_strategy, needs_kernel
 from kabc.strategies.base import Request, Strategy
+from kabc.strategies.entry import StrategyEntry, UnfitError
 
 PILOT = 20  # samples of each arm, as in kabc.cluster
 AT_CAP, IN_TIME, UNFIT, FAILED = "no stop at cap", "no stop in time", "unfit", "failed"
@@ -59,6 +58,7 @@ class Job:
     instance: str
     fingerprint: str  # of the instance: another one of the same name is another job
     strategy: str
+    code: str  # of the strategy and its settings: a changed one is another job
     seed: int
     delta: float
     cap: int  # samples in all
@@ -98,12 +98,12 @@ def fingerprint(instance: Instance) -> str:
     return digest.hexdigest()[:12]
 
 
-def play(job: Job, instance: Instance) -> Outcome:
+def play(job: Job, instance: Instance, entry: StrategyEntry) -> Outcome:
     """Run it until it stops, or would go over the cap or the time. A fault ends this run, not those after it."""
     clock = _Clock(job.limit)
     game: _Play | None = None
     try:
-        game = _Play(job, instance, CONTESTANTS[job.strategy])
+        game = _Play(job, instance, entry)
         with clock:
             return game.outcome()
     except UnfitError as error:
@@ -143,18 +143,19 @@ class _Clock:
 
 
 class _Play:
-    def __init__(self, job: Job, instance: Instance, contestant: Contestant) -> None:
-        if contestant.by_means and instance.sigma is None:
+    def __init__(self, job: Job, instance: Instance, entry: StrategyEntry) -> None:
+        setup = entry.bench
+        if setup.by_means and instance.sigma is None:
             raise UnfitError("there is no standard deviation")
-        if instance.n_arms > contestant.most_arms:
-            raise UnfitError(f"a round takes too long with more than {contestant.most_arms:g} arms")
-        self.job = job
+        if instance.n_arms > setup.most_arms:
+            raise UnfitError(f"a round takes too long with more than {setup.most_arms:g} arms")
+        self.job, self.entry = job, entry
         self.truth = Partition.of(instance.labels)
-        self.instance = instance.standardised() if contestant.by_means else instance
-        self.options = contestant.options(self.instance, job.seed)
+        self.instance = instance.standardised() if setup.by_means else instance
+        self.options = setup.options(self.instance, job.seed)
         if job.n is not None:
             self.options["samples_per_arm"] = job.n
-        self.own_kernel = contestant.own_kernel
+        self.own_kernel = setup.own_kernel
         self.streams = [Stream(draw, job.seed, arm) for arm, draw in enumerate(self.instance.arms)]
         self.counted = 0  # samples drawn
         self.seconds = 0.0
@@ -163,8 +164,7 @@ class _Play:
     def outcome(self) -> Outcome:
         self.began = time.process_time()
         self.first, kernel = self._kernel()
-        strategy = make_strategy(
-            self.job.strategy,
+        strategy = self.entry.build(
             self.instance.n_arms,
             self.instance.n_groups,
             self.job.delta,
@@ -211,7 +211,7 @@ class _Play:
 
     def _kernel(self) -> tuple[dict[int, NDArray[Any]] | None, Kernel | None]:
         """The kernel, and the samples it was chosen on where they are to be used."""
-        if not needs_kernel(self.job.strategy):
+        if not self.entry.needs_kernel:
             return None, None
         if self.instance.symbols is not None:
             return None, Hamming()

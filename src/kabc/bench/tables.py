@@ -7,11 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kabc.bench.contestants import CONTESTANTS
-from kabc.bench.harness import Plan, bad
+from kabc.bench.contest import Contest, bad
 from kabc.bench.play import AT_CAP, FAILED, IN_TIME, UNFIT, Job, Outcome
 from kabc.core.errors import SettingsError
-from kabc.strategies.catalogue import CATALOGUE
 
 _UNDECIDED = (AT_CAP, IN_TIME, "budget")
 
@@ -24,6 +22,7 @@ class Row:
     instance: str
     n_arms: int
     strategy: str
+    title: str  # how tables call it; of a reconstruction it says so
     guarantee: str  # proven, heuristic, or oracle budget
     violated: tuple[str, ...]  # its assumptions
     runs: int
@@ -49,23 +48,23 @@ class Row:
         return self.runs == 0
 
 
-def summarise(plan: Plan, found: Mapping[Job, Outcome]) -> list[Row]:
-    """In the order of the plan."""
+def summarise(contest: Contest, found: Mapping[Job, Outcome]) -> list[Row]:
+    """In the order of the contest."""
     cells: dict[tuple[str, str], dict[int | None, list[Outcome]]] = {}
     for job, outcome in sorted(found.items(), key=lambda item: item[0].seed):
         cells.setdefault((job.instance, job.strategy), {}).setdefault(job.n, []).append(outcome)
     return [
-        _row(plan, instance, strategy, cells[instance, strategy])
-        for instance in plan.instances
-        for strategy in plan.strategies
+        _row(contest, instance, strategy, cells[instance, strategy])
+        for instance in contest.instances
+        for strategy in contest.specs
         if (instance, strategy) in cells
     ]
 
 
-def _row(plan: Plan, instance: str, strategy: str, by_n: Mapping[int | None, list[Outcome]]) -> Row:
+def _row(contest: Contest, instance: str, strategy: str, by_n: Mapping[int | None, list[Outcome]]) -> Row:
     from scipy.stats import binomtest
 
-    one, contestant = plan.known()[instance], CONTESTANTS[strategy]
+    one, (_, entry) = contest.known()[instance], contest.specs[strategy]
     n = max((n for n in by_n if n is not None), default=None)  # the last one tried is the one that was enough
     outcomes = by_n[n]
     played = [outcome for outcome in outcomes if outcome.status not in (UNFIT, FAILED)]
@@ -73,14 +72,15 @@ def _row(plan: Plan, instance: str, strategy: str, by_n: Mapping[int | None, lis
     queries = [outcome.queries for outcome in played if outcome.queries is not None]
     wrong = sum(outcome.wrong for outcome in played)
     interval = binomtest(wrong, len(played)).proportion_ci(0.95) if played else None
-    short = contestant.one_round and bool(played) and bad(played) > plan.delta * plan.runs
+    short = entry.bench.one_round and bool(played) and bad(played) > contest.delta * contest.runs
     return Row(
-        suite=plan.suite(instance),
+        suite=contest.suite(instance),
         instance=instance,
         n_arms=one.n_arms,
         strategy=strategy,
-        guarantee="oracle budget" if contestant.one_round else CATALOGUE[strategy].guarantee,
-        violated=contestant.violated(one),
+        title=entry.title,
+        guarantee="oracle budget" if entry.bench.one_round else entry.guarantee,
+        violated=entry.bench.violated(one),
         runs=len(played),
         samples=statistics.fmean(samples) if samples else 0.0,
         sd=statistics.stdev(samples) if len(samples) > 1 else 0.0,
@@ -129,14 +129,14 @@ def cells(row: Row) -> tuple[str, ...]:
     """What a line of the table says; an answer that was not reached is said in words, not as a number."""
     assumptions = "violated: " + ", ".join(row.violated) if row.violated else "met"
     if row.unfit:
-        return (row.strategy, "not run", "", "", "", "", "", row.guarantee, row.ending)
+        return (row.title, "not run", "", "", "", "", "", row.guarantee, row.ending)
     samples = f"{row.samples:,.0f}" if row.stops else row.ending
     if row.stops and row.undecided:
         samples += f", {row.undecided} of {row.runs} {row.ending}"
     if row.stops and row.queries is not None:
         samples += f" ({row.queries:,.0f} single values)"
     return (
-        row.strategy,
+        row.title,
         samples,
         f"{row.sd:,.0f}" if row.stops else "",
         f"{row.samples / row.n_arms:,.1f}" if row.stops else "",
@@ -148,10 +148,10 @@ def cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def as_text(rows: Sequence[Row], plan: Plan) -> str:
+def as_text(rows: Sequence[Row], contest: Contest) -> str:
     """One table for each suite and instance, for a terminal."""
     blocks = []
-    for title, lines in _by_instance(rows, plan):
+    for title, lines in _by_instance(rows, contest):
         table = [HEAD, *lines]
         widths = [max(len(line[place]) for line in table) for place in range(len(HEAD))]
         left = {0, 1, 7, 8}
@@ -166,10 +166,10 @@ def as_text(rows: Sequence[Row], plan: Plan) -> str:
     return "\n\n".join(blocks)
 
 
-def as_markdown(rows: Sequence[Row], plan: Plan) -> str:
+def as_markdown(rows: Sequence[Row], contest: Contest) -> str:
     """The same, for a page."""
     blocks = []
-    for title, lines in _by_instance(rows, plan):
+    for title, lines in _by_instance(rows, contest):
         table = [HEAD, ("---",) * len(HEAD), *lines]
         blocks.append("\n".join([f"### {title}", "", *("| " + " | ".join(line) + " |" for line in table)]))
     return "\n\n".join(blocks) + "\n"
@@ -196,21 +196,21 @@ def as_matrix(rows: Sequence[Row], delta: float) -> str:
     found = {(row.strategy, row.instance): text_of(row, delta) for row in rows}
     lines = [("strategy", *instances), ("---",) * (len(instances) + 1)]
     lines += [
-        (strategy, *(found.get((strategy, instance), "") for instance in instances))
-        for strategy in dict.fromkeys(row.strategy for row in rows)
+        (title, *(found.get((strategy, instance), "") for instance in instances))
+        for strategy, title in dict.fromkeys((row.strategy, row.title) for row in rows)
     ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def _by_instance(rows: Sequence[Row], plan: Plan) -> Iterable[tuple[str, list[tuple[str, ...]]]]:
-    known = plan.known()
+def _by_instance(rows: Sequence[Row], contest: Contest) -> Iterable[tuple[str, list[tuple[str, ...]]]]:
+    known = contest.known()
     for name in dict.fromkeys(row.instance for row in rows):
         one = known[name]
         mine = [row for row in rows if row.instance == name]
-        cap = one.cap if plan.cap is None else plan.cap
+        cap = one.cap if contest.cap is None else contest.cap
         title = (
-            f"{mine[0].suite} / {name}: {one.hard} (N = {one.n_arms}, K = {one.n_groups}, delta = {plan.delta:g}, "
-            f"{plan.runs} runs, cap {cap:,})"
+            f"{mine[0].suite} / {name}: {one.hard} (N = {one.n_arms}, K = {one.n_groups}, delta = {contest.delta:g}, "
+            f"{contest.runs} {'run' if contest.runs == 1 else 'runs'}, cap {cap:,})"
         )
         yield title, [cells(row) for row in mine]
 

@@ -185,7 +185,13 @@ def bench(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[SUITE|INSTANCE]...", help="See --list. Default: all.")
     ] = None,
-    strategies: Annotated[str | None, typer.Option(help="With commas; see kabc strategies. Default: all.")] = None,
+    strategies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|NAME[OPTION=VALUE]|FILE.py:NAME,...",
+            help="With commas; see kabc strategies. A file has one of your own. Default: all.",
+        ),
+    ] = None,
     instances: Annotated[
         str | None, typer.Option(metavar="FILE.py", help="Your own: a list INSTANCES of kabc.bench.Instance.")
     ] = None,
@@ -208,16 +214,16 @@ def bench(
 
     Example: kabc bench kabc --strategies anytime,kabc,boc --runs 20 --workers 2
     """
-    from kabc.bench import Plan
+    from kabc.bench import Contest
     from kabc.cli.bench import bench_it, list_suites
     from kabc.config.overlay import listed
 
     if list_:
         return list_suites(instances, as_json=as_json)
-    plan = Plan.of(
+    contest = Contest.of(
         names or (), listed(strategies) or (), file=instances, runs=runs, delta=delta, cap=cap, limit=seconds
     )
-    return bench_it(plan, out, workers=workers, as_json=as_json, quiet=quiet)
+    return bench_it(contest, out, workers=workers, as_json=as_json, quiet=quiet)
 
 
 @app.command()

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from kabc.bench import SUITES, Plan, Store, as_markdown, as_text, compare, load_instances, summarise
+from kabc.bench import SUITES, Contest, RunLog, as_markdown, as_text, load_instances, run_contest, summarise
 from kabc.bench.figure import draw_comparison
 from kabc.bench.tables import CAPTION, as_data, as_matrix, write_parquet
 from kabc.cli import exits
@@ -35,23 +35,27 @@ def list_suites(file: str | None, *, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def bench_it(plan: Plan, folder: Path, *, workers: int, as_json: bool, quiet: bool) -> int:
+def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, quiet: bool) -> int:
     """Make the runs that are missing, then write and print what they say."""
-    store = Store(folder)
+    log = RunLog(folder)
+    for notice in log.notices:
+        print(notice, file=sys.stderr)
     try:
-        found = compare(plan, store, workers=workers, progress=not quiet)
+        found = run_contest(contest, log, workers=workers, progress=not quiet)
     except KeyboardInterrupt:
-        hint = f"{len(store.done):,} runs are kept in {store.path}; the same command goes on from there"
+        hint = f"{len(log.done):,} runs are kept in {log.path}; the same command goes on from there"
         return exits.fail(f"interrupted: {hint}", exits.UNDECIDED, as_json=as_json)
-    rows = summarise(plan, found)
-    written = [str(store.path)]
+    rows = summarise(contest, found)
+    written = [str(log.path)]
     markdown = folder / "table.md"
-    markdown.write_text(f"{as_matrix(rows, plan.delta)}\n{CAPTION}\n\n{as_markdown(rows, plan)}", encoding="utf-8")
+    markdown.write_text(
+        f"{as_matrix(rows, contest.delta)}\n{CAPTION}\n\n{as_markdown(rows, contest)}", encoding="utf-8"
+    )
     written.append(str(markdown))
     skipped: list[str] = []
     for name, write in (
         ("runs.parquet", partial(write_parquet, found)),
-        ("figure.png", partial(draw_comparison, rows, plan.delta)),
+        ("figure.png", partial(draw_comparison, rows, contest.delta)),
     ):
         try:
             write(folder / name)
@@ -61,7 +65,7 @@ def bench_it(plan: Plan, folder: Path, *, workers: int, as_json: bool, quiet: bo
     if as_json:
         exits.print_json({"rows": as_data(rows), "written": written})
     else:
-        print(as_text(rows, plan))
+        print(as_text(rows, contest))
         print("\nwritten: " + ", ".join(written))
     for line in skipped:
         print(line, file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -65,17 +64,19 @@ def _print_answer(result: Result, written: list[str], *, as_json: bool, certific
 
 
 def print_strategies(*, as_json: bool) -> int:
-    """The catalogue."""
-    from kabc.strategies.catalogue import CATALOGUE
+    """The list of strategies."""
+    from kabc.strategies import strategies
 
+    entries = strategies().values()
     if as_json:
-        exits.print_json({"strategies": [asdict(entry) for entry in CATALOGUE.values()]})
+        exits.print_json({"strategies": [entry.facts() for entry in entries]})
         return exits.DECIDED
-    for entry in CATALOGUE.values():
-        print(f"{entry.name} ({entry.guarantee})")
-        print(f"    {entry.paper}")
-        print(f"    assumes: {'; '.join(entry.assumptions)}")
-        print(f"    needs: {'; '.join(entry.needs)}")
+    for entry in entries:
+        called = entry.title if entry.title.startswith(entry.name) else f"{entry.name}, {entry.title}"
+        print(f"{called}: {entry.guarantee}")
+        for word, texts in (("", [entry.paper]), ("assumes: ", entry.assumptions), ("needs: ", entry.needs)):
+            if any(texts):
+                print(f"    {word}{'; '.join(texts)}")
     return exits.DECIDED
 
 

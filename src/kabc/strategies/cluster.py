@@ -37,6 +37,7 @@ from kabc.core.partitions.leaders import leader_components
 from kabc.core.settings import arms_number, error_probability, positive_number, whole_number
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
+from kabc.strategies.wording import pairs_claim, percent
 
 Comparisons = Literal["all", "representatives"]
 
@@ -45,16 +46,16 @@ _DISTANCE_ERROR = 3.2e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Clustered:
     """What one call of CLUSTER sees: the evidence of its own samples alone, and the components."""
 
     evidence: Evidence
     partition: Partition
 
 
-def compare(
+def connect(
     embedding: Embedding, threshold: Threshold, kernel: Kernel, delta: float, comparisons: Comparisons
-) -> Comparison:
+) -> Clustered:
     """Lines 2-14 of Algorithm 1: statistics, thresholds, graph, connected components."""
     variances = embedding.variances()  # eq. empvar
     n = int(embedding.counts.min())
@@ -72,11 +73,11 @@ def compare(
     evidence = Evidence.of_distances(
         told_apart.astype(np.int64), embedding.counts, distances, pair_thresholds(radii), variances
     )
-    return Comparison(evidence, partition)
+    return Clustered(evidence, partition)
 
 
 def comparisons_given(value: object) -> Comparisons:
-    """How pairs are compared: all, or arms with representatives as far as needed."""
+    """How pairs are compared: all of them, or arms with representatives only, as far as that is enough."""
     if value not in get_args(Comparisons):
         raise SettingsError(f"comparisons must be 'all' or 'representatives', got {value!r}")
     return value  # type: ignore[return-value]
@@ -86,7 +87,7 @@ class Cluster(Stepwise):
     """CLUSTER: draw n samples of every arm once, connect what is not told apart, return the components.
 
     With probability at least 1 - delta no two arms of one group are separated. Whether all groups are separated
-    depends on n: without a declared separation the partition is a guess (it may be too coarse) and only the pairs
+    depends on n. So without a declared separation the partition is a guess that may be too coarse, and only the pairs
     told apart are certified. `Cluster.for_separation` chooses n so that the partition is certified, given s_*.
 
     Parameters
@@ -117,7 +118,7 @@ class Cluster(Stepwise):
         self.separation: float | None = None
         self._threshold = make_threshold(threshold, union)
         self._comparisons = comparisons_given(comparisons)
-        self._seen: Comparison | None = None
+        self._seen: Clustered | None = None
 
     @classmethod
     def for_separation(
@@ -151,7 +152,7 @@ class Cluster(Stepwise):
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, self.kernel, None)
         embedding = embed(self.kernel, self.n_arms).extended(rows)
-        self._seen = compare(embedding, self._threshold, self.kernel, self.delta, self._comparisons)
+        self._seen = connect(embedding, self._threshold, self.kernel, self.delta, self._comparisons)
         self._take(rows)
         self._close_round(self.n, self._seen.partition.n_groups)
         self._status = "budget" if self.separation is None else "decided"
@@ -165,14 +166,16 @@ class Cluster(Stepwise):
         return Evidence.none(self.n_arms) if self._seen is None else self._seen.evidence
 
     def guarantee(self) -> Guarantee:
-        condition = (
-            "no two arms of one group are separated; whether all groups are separated depends on n"
-            if self.separation is None
-            else f"the partition is right, if the separation s_* of the groups is at least {self.separation:g}"
-        )
+        if self.separation is None:
+            claim = f"{pairs_claim(self.delta)} Whether all groups are found depends on n."
+        else:
+            claim = (
+                f"If the separation s_* of the groups is at least {self.separation:g}, this grouping is wrong with "
+                f"probability at most {percent(self.delta)}."
+            )
         return Guarantee(
             strategy=f"CLUSTER(n = {self.n}, delta = {self.delta:g})",
-            claim=f"with probability at least {1 - self.delta:g}, {condition}.",
+            claim=claim,
             assumptions=assumptions(self.kernel),
             rule=(
                 self._threshold.describe(self.n_arms).replace("delta_k", "delta"),

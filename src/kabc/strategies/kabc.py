@@ -5,7 +5,7 @@
 | k       | `Round.number`      | round                                                                       |
 | delta_k | `Schedule.delta`    | error share of round k: delta / (4 k^2)                                     |
 | n_k     | `Schedule.n`        | samples of each arm in round k: ceil(2^k log(8 (N^2 - N) / delta_k))        |
-| C_k     | `Comparison`        | graph and components of round k (see cluster.py)                            |
+| C_k     | `Clustered`         | graph and components of round k (see cluster.py)                            |
 
 The defaults are the published algorithm. The switches keep its guarantee (docs/theory.md, Tight variants).
 """
@@ -37,7 +37,8 @@ from kabc.core.partitions import Partition, single_linkage
 from kabc.core.settings import positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Round
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
-from kabc.strategies.cluster import Comparisons, assumptions, compare, comparisons_given
+from kabc.strategies.cluster import Comparisons, assumptions, comparisons_given, connect
+from kabc.strategies.wording import main_claim
 
 Spending = Literal["published", "full"]
 
@@ -72,8 +73,8 @@ def _inverse_squares_from(first: int) -> float:
 class KABC(Stepwise):
     """Kernel Active Bandit Clustering: groups N arms by distribution, wrong with probability at most delta.
 
-    Round k draws n_k samples of every arm, tells pairs apart whose distance exceeds the threshold, and stops when the
-    rest forms exactly K components. With more than K components the published algorithm goes on.
+    Round k draws n_k samples of every arm and tells pairs apart whose distance exceeds the threshold. It stops when
+    the other pairs form exactly K components. With more than K components the published algorithm goes on.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ class KABC(Stepwise):
         k, delta_k = self._round, self.schedule.delta(self._round)
         held = self._embedding if self.keep_samples else embed(self.kernel, self.n_arms)
         embedding = held.extended(rows)  # fresh samples as published, or all so far
-        seen = compare(embedding, self.schedule.threshold, self.kernel, delta_k, self._comparisons)
+        seen = connect(embedding, self.schedule.threshold, self.kernel, delta_k, self._comparisons)
 
         # Nothing above changed the state; nothing below can fail.
         self._take(rows)
@@ -221,10 +222,7 @@ class KABC(Stepwise):
         refuted = " or more than K, which refutes K" if self.refute else ""
         return Guarantee(
             strategy=f"KABC(delta = {self.delta:g}, K = {self.n_clusters})",
-            claim=(
-                f"with probability at least {1 - self.delta:g} no two arms of one group are ever told apart, so that a "
-                f"decided partition is the right one if there are exactly {self.n_clusters} groups."
-            ),
+            claim=main_claim(self.status, self.n_clusters, self.delta),
             assumptions=assumptions(self.kernel, independent),
             rule=(
                 f"round k = {first}, {first + 1}, ... tests n_k = ceil({growth:g}^k L) samples of each arm, "
@@ -237,6 +235,6 @@ class KABC(Stepwise):
 
 
 def _relative(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:  # (N, N)
-    """Distances in units of their thresholds; where none was computed, 0 inside a component and infinity between."""
+    """Distances in units of their thresholds. Where none was computed: 0 inside a component, infinity between two."""
     unknown = np.where(evidence.told_apart, np.inf, 0.0)
     return np.where(np.isnan(evidence.strength), unknown, evidence.strength)

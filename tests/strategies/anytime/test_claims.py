@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -69,28 +68,21 @@ def settled(claim: Claim, n_arms: int, joins: float, pairs: float) -> bool:
     return claim.proven(np.zeros((n_arms, n_arms), dtype=np.bool_))
 
 
-def new(labels: list[int], number: int = 1, delta: float = 0.05) -> Claim:
-    return Claim(np.array(labels, dtype=np.intp), number, delta, 0)
+LIMIT = 3.0
+
+
+def new(labels: list[int]) -> Claim:
+    return Claim(np.array(labels, dtype=np.intp), LIMIT, 0)
 
 
 def test_a_claim_is_proven_at_its_limit_and_not_before() -> None:
-    limit = math.log(2 / 0.05)
-    assert new([0, 0, 1, 1]).limit == pytest.approx(limit)
-    assert settled(new([0, 0, 1, 1]), 4, limit, limit / 2)
-    assert not settled(new([0, 0, 1, 1]), 4, limit - 1e-9, limit / 2)
-    assert not settled(new([0, 0, 1, 1]), 4, limit, limit / 2 - 1e-9)
-
-
-def test_later_claims_need_more_and_all_of_them_share_delta() -> None:
-    shares = [math.exp(-new([0, 1], number).limit) for number in range(1, 2000)]
-    assert shares == sorted(shares, reverse=True)
-    assert sum(shares) <= 0.05
-    assert sum(shares) == pytest.approx(0.05, rel=1e-3)
+    assert settled(new([0, 0, 1, 1]), 4, LIMIT, LIMIT / 2)
+    assert not settled(new([0, 0, 1, 1]), 4, LIMIT - 1e-9, LIMIT / 2)
+    assert not settled(new([0, 0, 1, 1]), 4, LIMIT, LIMIT / 2 - 1e-9)
 
 
 def test_pairs_with_an_arm_alone_in_its_group_are_settled_by_joins() -> None:
-    limit = math.log(2 / 0.05)
-    assert settled(new([0, 0, 0, 1]), 4, limit, 0.0)
+    assert settled(new([0, 0, 0, 1]), 4, LIMIT, 0.0)
 
 
 def test_evidence_once_reached_is_kept() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import itertools
 import pickle
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,27 +15,10 @@ from scipy.stats import binom
 
 import kabc
 from kabc import AnytimeKABC, Partition, SettingsError
-from kabc.core.scores.maps import Custom, FeatureMap, Levels, Products, Ranks, Scaled
+from kabc.core.scores.maps import Custom, FeatureMap, Levels, Ranks, Scaled
+from tests.strategies.anytime.playing import Draw, answer, at, play
 
-Draw = Callable[[np.random.Generator, int, int], NDArray[Any]]  # rng, arm, how many
 FEW_MAPS = (Scaled(), Ranks(), Levels())
-
-
-def at(centres: Sequence[Any], spread: float = 1.0) -> Draw:
-    """Normal arms: arm i around the centre of its group, i mod K."""
-    points = np.atleast_2d(np.asarray(centres, dtype=float).T).T  # (K, d)
-    return lambda rng, arm, n: rng.normal(points[arm % len(points)], spread, (n, points.shape[1]))
-
-
-def answer(strategy: AnytimeKABC, draw: Draw, rng: np.random.Generator) -> dict[int, Any]:
-    return {arm: draw(rng, arm, n) for arm, n in strategy.ask().items()}
-
-
-def play(strategy: AnytimeKABC, draw: Draw, seed: int = 0, rounds: int = 60) -> AnytimeKABC:
-    rng = np.random.default_rng(seed)
-    while not strategy.stopped and len(strategy.rounds) < rounds:
-        strategy.tell(answer(strategy, draw, rng))
-    return strategy
 
 
 def truth(n_arms: int, n_groups: int) -> Partition:
@@ -204,6 +184,23 @@ def test_what_people_write_into_the_evidence_does_not_reach_the_strategy() -> No
     assert snapshot(strategy) == before
 
 
+def test_a_feature_map_that_fails_leaves_everything_as_it_was() -> None:
+    failing: list[bool] = []
+
+    def feature(x: NDArray[Any]) -> NDArray[Any]:
+        return np.full((len(x), 1), np.nan) if failing else x
+
+    strategy = play(AnytimeKABC(5, 2, 0.05, maps=[Custom(feature)]), at([0, 1]), rounds=5)
+    before, samples = snapshot(strategy), answer(strategy, at([0, 1]), np.random.default_rng(1))
+    failing.append(True)
+    with pytest.raises(SettingsError, match="finite features"):
+        strategy.tell(samples)
+    failing.clear()
+    assert snapshot(strategy) == before
+    strategy.tell(samples)
+    assert strategy.n_samples == strategy.evidence().counts.sum()
+
+
 # ---------------------------------------------------------------- settings
 
 
@@ -258,35 +255,6 @@ def test_books_add_up_and_what_is_told_apart_stays_told_apart(
         assert (at_least > 1) == told.any()
 
 
-@given(seed=st.integers(0, 10_000), n_groups=st.integers(2, 4))
-@settings(max_examples=40, deadline=None)
-def test_groups_follow_from_true_differences_only_and_are_never_mixed_up(seed: int, n_groups: int) -> None:
-    """Pairs of different groups are told apart in random order, by hand: whatever is forced must be true."""
-    rng = np.random.default_rng(seed)
-    strategy = AnytimeKABC(60, n_groups, 0.05, seed=seed)
-    groups = rng.permutation(np.arange(60) % n_groups)
-    different = groups[:, None] != groups[strategy._core]  # (N, C)
-    pairs = rng.permutation(np.argwhere(different))
-    outside = ~np.isin(pairs[:, 0], strategy._core)
-    for chunk in np.array_split(pairs, 60):
-        if strategy._reps:
-            chunk = np.concatenate([chunk, rng.permutation(pairs[outside])[:20]])
-        else:
-            chunk = chunk[np.isin(chunk[:, 0], strategy._core)]  # others are not sampled yet
-        strategy._best[chunk[:, 0], chunk[:, 1]] = 1e6
-        strategy._best[strategy._core] = np.maximum(strategy._best[strategy._core], strategy._best[strategy._core].T)
-        strategy._conclude()
-        if strategy._reps:
-            named = groups[list(strategy._reps)]
-            forced = strategy._labels >= 0
-            assert np.array_equal(named[strategy._labels[forced]], groups[forced])
-        assert strategy.status in (None, "decided")
-        if strategy.stopped:
-            break
-    assert strategy._reps
-    assert strategy.n_groups_at_least == n_groups
-
-
 # ---------------------------------------------------------------- K wrong or unknown
 
 
@@ -302,19 +270,6 @@ def test_too_small_a_number_of_groups_is_contradicted() -> None:
     assert strategy.ask() == {}
     assert not strategy.recommend().certified
     sound(strategy)
-
-
-@pytest.mark.parametrize("apart", [[(0, 1), (0, 2), (1, 2)], [(0, 1), (2, 0), (3, 0), (3, 1)]], ids=str)
-def test_a_group_too_many_may_come_after_the_representatives(apart: list[tuple[int, int]]) -> None:
-    strategy = AnytimeKABC(6, 2, 0.05)
-    place = np.argsort(strategy._core)  # columns of the arms
-    for i, j in apart:
-        assert not strategy.stopped
-        strategy._best[[i, j], [place[j], place[i]]] = 1e6
-        strategy._conclude()
-    assert strategy.status == "contradicted"
-    assert strategy.n_groups_at_least == 3
-    assert not strategy.recommend().certified
 
 
 def test_an_unknown_number_of_groups_gets_a_certified_lower_bound_and_no_end() -> None:
@@ -334,107 +289,6 @@ def test_a_run_by_name_is_certified_and_its_certificate_names_the_assumptions() 
     assert result.certified
     assert "independent of each other" in result.certificate()
     assert result.n_samples == sum(result.samples_per_arm.values()) == result.evidence.counts.sum()
-
-
-# ---------------------------------------------------------------- evidence is a supermartingale: exactly
-
-DICE = np.array([[0.0], [1.0], [5.0]])  # a law with three equally likely values
-
-
-@pytest.mark.parametrize("history", ["equal arms", "different arms"])
-@pytest.mark.parametrize("rounds", [1, 4, 8])
-def test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow(history: str, rounds: int) -> None:
-    """Whatever was seen before, and however it was bet: the mean over all samples of the next round is at most 1."""
-    shift = 2.0 * (history == "different arms")
-    past: Draw = lambda rng, arm, n: rng.choice(DICE[:, 0], (n, 1)) + shift * (arm == 2)  # noqa: E731
-    strategy = play(AnytimeKABC(3, 2, 0.01, maps=[*FEW_MAPS, Products(Ranks())]), past, rounds, rounds)
-    assert strategy.ask() == {0: 1, 1: 1, 2: 1}
-    before, total = strategy._wealth.copy(), np.zeros((3, 3))
-    outcomes = list(itertools.product(DICE, repeat=3))
-    for samples in outcomes:
-        future = copy.deepcopy(strategy)
-        future.tell(dict(enumerate(np.array(samples)[:, None])))
-        total += np.exp(future._wealth - before)
-    assert (total / len(outcomes) <= 1 + 1e-9).all()
-    assert np.ptp(total) > 0  # something was bet
-
-
-def test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence() -> None:
-    draw = at([0, 7])
-    strategy = AnytimeKABC(60, 2, 0.05, maps=[Scaled(), Ranks()])
-    rng = np.random.default_rng(0)
-    while not strategy._reps or not (strategy._counts > 0).all():
-        strategy.tell(answer(strategy, draw, rng))
-    request = strategy.ask()
-    rep = max(request, key=lambda arm: request[arm])
-    many, arm = request[rep], next(arm for arm in request if arm not in strategy._reps)
-    assert request[arm] == 1 < many
-    column = strategy._core.tolist().index(rep)
-    others, total, values = answer(strategy, draw, rng), 0.0, np.array([2.0, 5.0])
-    outcomes = list(itertools.product(values, repeat=many + 1))
-    for x, *ys in outcomes:
-        future = copy.deepcopy(strategy)
-        future.tell(others | {arm: np.array([[x]]), rep: np.array(ys)[:, None]})
-        total += np.exp(future._wealth[arm, column] - strategy._wealth[arm, column])
-    assert total / len(outcomes) <= 1 + 1e-9
-    assert total / len(outcomes) > 0.2  # a bet, not a loss of everything
-
-
-# ---------------------------------------------------------------- the certificate
-
-
-def printed_thresholds(strategy: AnytimeKABC) -> set[str]:
-    rule = "\n".join(strategy.guarantee().rule)
-    return set(re.findall(r"(?<== )[\d.,e+]*\d", rule))
-
-
-def thresholds(strategy: AnytimeKABC) -> set[str]:
-    found = strategy.evidence().log_threshold[~np.eye(strategy.n_arms, dtype=bool)]
-    return {f"{value:,.6g}" for value in np.exp(found[np.isfinite(found)]).tolist()}
-
-
-def late_group(rng: np.random.Generator, arm: int, n: int) -> NDArray[Any]:
-    """One arm of sixty differs, and it is not among the first ones."""
-    first = AnytimeKABC(60, 2, 0.05, maps=[Scaled()]).ask()
-    return rng.normal(9.0 * (arm == min(set(range(60)) - set(first))), 1.0, (n, 1))
-
-
-@pytest.mark.parametrize(
-    ("n_arms", "n_clusters", "delta", "draw", "rounds"),
-    [
-        (6, 2, 0.05, at([0, 5]), 0),
-        (6, 2, 0.05, at([0, 5]), 60),
-        (7, 3, 0.1, at([0, 5, 10]), 60),
-        (6, None, 0.05, at([0, 5]), 20),
-        (60, 2, 0.05, at([0, 7]), 5),
-        (60, 2, 0.05, at([0, 7]), 60),
-        (60, 2, 0.05, late_group, 60),
-    ],
-)
-def test_the_certificate_prints_the_thresholds_that_were_used(
-    n_arms: int, n_clusters: int | None, delta: float, draw: Draw, rounds: int
-) -> None:
-    strategy = play(AnytimeKABC(n_arms, n_clusters, delta, maps=[Scaled()]), draw, rounds=rounds)
-    assert thresholds(strategy) <= printed_thresholds(strategy)
-    pairs = np.isfinite(strategy.evidence().log_evidence)
-    assert pairs.any()
-
-
-def test_without_k_all_of_delta_is_for_pairs_and_no_claim_is_spoken_of() -> None:
-    strategy = play(AnytimeKABC(6, None, 0.05, maps=[Scaled()]), at([0, 5]), rounds=20)
-    assert thresholds(strategy) == printed_thresholds(strategy) == {"300"}  # 15 pairs / 0.05
-    said = strategy.guarantee()
-    assert not [line for line in (said.claim, *said.rule) if "claim" in line or "K" in line or "first" in line]
-
-
-def test_with_k_the_shares_of_delta_are_printed() -> None:
-    rule = "\n".join(AnytimeKABC(6, 2, 0.05).guarantee().rule)
-    assert "15 / 0.0125 = 1,200" in rule
-    assert "k(k + 1) / 0.0375" in rule
-    many = "\n".join(AnytimeKABC(60, 2, 0.05).guarantee().rule)
-    assert "276 / 0.003125 = 88,320" in many  # a quarter of half of half of delta
-    assert "k(k + 1) / 0.01875" in many
-    assert "36 / 0.025 = 1,440" in many
 
 
 # ---------------------------------------------------------------- error rates

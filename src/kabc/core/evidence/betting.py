@@ -3,8 +3,8 @@
 | symbol | here                | meaning                                                                          |
 |--------|---------------------|----------------------------------------------------------------------------------|
 | nu_i   |                     | distribution of arm i; H0: nu_i = nu_j                                           |
-| l      | `x`, `y`, `ys`      | score of the pair, an estimate of log(dnu_i/dnu_j): its values at fresh samples  |
-|        |                     | of arm i (`x`) and of arm j (`y`; `ys` where m of them answer one of arm i)      |
+| l      | `x`, `y`, `ys`      | score of the pair, an estimate of log(dnu_i/dnu_j), at fresh samples of arm i    |
+|        |                     | (`x`) and of arm j (`y`; `ys` for m samples that are matched with one of arm i)  |
 | h, r   |                     | tanh(l/2) and exp(l)                                                             |
 | f_e    | `log_factors`       | what a round multiplies the wealth of expert e by                                |
 | W_e    | `log_wealth`        | wealth of expert e: 1 at the start, then the product of its factors              |
@@ -12,16 +12,16 @@
 | s      | `share`             | part of the weights that is dealt out evenly                                     |
 | E_ij   | `running_maximum`   | evidence against the pair, the largest so far: a weighted average of wealths     |
 
-The score may be anything, learnt from all samples of all arms, if it is fixed before the samples that it is applied to
+The score may be learnt from all samples of all arms. It only has to be fixed before the samples that it is applied to
 are drawn. Then every factor below has conditional mean <= 1 under H0, the wealth is a non-negative supermartingale that
-starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), whatever the distributions. What this asks of the caller:
+starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), whatever the distributions. The caller must make sure that
 
 - samples of an arm are i.i.d., and under H0 the samples in one factor are exchangeable (product: independent);
-- a sample enters one factor of an expert at most. Factors without a common sample are multiplied (logs are added, over
-  a block too); factors with a common sample may only be averaged.
+- a sample is used in at most one factor of an expert. Factors without a common sample are multiplied (their logs are
+  added). Factors with a common sample may only be averaged.
 
-Everything is a logarithm, works over leading axes, and is finite: a score that is NaN counts as 0, one beyond +-HUGE as
-+-HUGE. So a wealth that is lost is a number far below 0, never -inf, and no sum or difference of wealths is NaN.
+Everything is a logarithm, works over leading axes, and is finite. A score that is NaN counts as 0, a score beyond
++-HUGE as +-HUGE. So a wealth that is lost is a number far below 0 but not -inf, and sums of wealths are never NaN.
 """
 
 from __future__ import annotations
@@ -49,19 +49,12 @@ def log_product(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
     return np.asarray((LOG_2 - np.logaddexp(0, -_scores(x))) + (LOG_2 - np.logaddexp(0, _scores(y))))
 
 
-def log_swap(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
-    """Bet on which of two samples is whose, blind to a constant in the score: log of 2 sigmoid(l(x) - l(y))."""
-    # Mean under H0: the two samples may change places, which turns d = l(x) - l(y) into -d, and
-    # sigmoid(d) + sigmoid(-d) = 1. Two infinite scores of one sign are d = 0: no bet.
-    return np.asarray(LOG_2 - np.logaddexp(0, _scores(y) - _scores(x)))
-
-
 def log_one_vs_many(x: Array, ys: Array) -> Array:  # (...,), (..., m) -> (...,)
     """Bet on which of m + 1 samples is arm i's: log of (m + 1) r(x) / (r(x) + sum_l r(y_l))."""
     x, ys = _scores(x), _scores(ys)
     # Mean under H0: each of the m + 1 samples is equally likely to be arm i's, and their shares r / (sum of all r) add
-    # up to 1. Measured from the highest of all (not from x), scores are rounded alike whosever they are, so the shares
-    # add up to 1 also for large scores. Several infinite ones at the top share equally.
+    # up to 1. Scores are measured from the highest of all, not from x. So all of them are rounded alike, and the shares
+    # add up to 1 for large scores too. Several infinite scores at the top have equal shares.
     top = np.maximum(x, ys.max(axis=-1, initial=-HUGE))
     own, others = x - top, ys - top[..., None]
     total = np.exp(own) + np.exp(others).sum(axis=-1)  # >= 1
@@ -88,9 +81,9 @@ def mixed_factor(log_factors: Array, log_weights: Array) -> Array:  # (..., E), 
 def fixed_share(log_wealth: Array, share: float) -> Array:  # (..., E) -> (..., E)
     """Log weights for the next round: (1 - s) W_e / sum_e W_e + s / E, even if all experts have lost everything.
 
-    From the whole wealths, s = 0 makes the product of the mixed factors the plain average of the wealths, and s > 0
-    costs at most log 1/(1 - s) per round against it. From the last weights times the last factors instead, the past
-    fades: the weights follow whichever expert is good now.
+    With the whole wealths and s = 0 the product of the mixed factors is the plain average of the wealths; s > 0 costs
+    at most log 1/(1 - s) per round. With the last weights times the last factors instead of the whole wealths, the past
+    fades: the weights follow the expert that is good now.
     """
     if not 0 <= share <= 1:
         raise SettingsError(f"share must lie in [0, 1], got {share!r}; 0.01 deals out a hundredth of the weight evenly")
@@ -118,7 +111,7 @@ def told_apart(running_maximum: Array, n_arms: int, delta: float) -> NDArray[np.
 
 
 def _scores(values: Array) -> Array:
-    """Finite scores. Each is changed by itself, without asking whose sample it is: what comes out is still a score."""
+    """Finite scores. Each is changed by itself, whichever arm it is from, so the result is still a score."""
     values = np.asarray(values, dtype=np.float64)
     return np.clip(np.where(np.isnan(values), 0.0, values), -HUGE, HUGE)
 

@@ -3,8 +3,8 @@
 | symbol | here      | meaning                                                                             |
 |--------|-----------|-------------------------------------------------------------------------------------|
 | u_g    | `scores`  | score of a sample for each group of the expert; u_g - u_h is the score of a pair    |
-| b      | `base`    | samples of each arm that a round matches; arms asked for b m answer m to one        |
-| f      |           | log factors of kabc.core.evidence.betting, summed over the matched samples               |
+| b      | `base`    | samples of each arm that a round matches; of an arm with b m samples, m match one   |
+| f      |           | log factors of kabc.core.evidence.betting, summed over the matched samples          |
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Block:
                 x = bets[:, :, theirs]  # (A, b)
                 out[:, column] = betting.log_one_vs_many(x, np.moveaxis(against, 2, 0)).sum(axis=1)
         often = np.diff(starts) > base  # representatives
-        out[np.ix_(often, often[partners])] = 0.0  # two of them are not matched one to many
-        # a pair has one evidence: the row of a representative is its column, not a bet of another form
+        out[np.ix_(often, often[partners])] = 0.0  # two representatives are not matched
+        # A pair has one evidence, so the row of a representative is a copy of its column.
         out[partners[often[partners]]] = out[np.ix_(partners, often[partners])].T
         out[groups < 0] = 0.0
         out[:, groups[partners] < 0] = 0.0
         return out
 
     def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K)
-        """Log factors of each arm against the sampled arms of every group of a claim but its own: one against many."""
+        """Log factors of each arm, one against many, with the sampled arms of each claimed group but its own."""
         bets = self._against(self._matched()[:, :, self._columns(claimed, n_groups)], claimed)  # (A, b, K)
         out = np.zeros((len(claimed), n_groups))
         for group in range(n_groups):
@@ -67,11 +67,11 @@ class Block:
         return np.stack([self.scores[start : start + self.base] for start in self.starts[:-1]])
 
     def _against(self, own: Array, groups: Index) -> Array:  # (A, b, G), (A,) -> (A, b, G)
-        """What a sample says for its arm's group against each group."""
+        """How much a sample speaks for the group of its arm, against each group."""
         return np.clip(own[np.arange(len(own)), :, groups][:, :, None] - own, -self.cap, self.cap)
 
     def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (K,)
-        """The expert's group that most sampled arms of each claimed group are in; none sampled: no matter which."""
+        """For each claimed group, the expert's group that most of its sampled arms are in; any group if it has none."""
         votes = np.zeros((n_groups, self.scores.shape[1]))
         np.add.at(votes, (claimed[self.groups >= 0], self.groups[self.groups >= 0]), 1)
         return np.asarray(votes.argmax(axis=1), dtype=np.intp)

@@ -62,7 +62,7 @@ class Forced:
 
     @property
     def partition(self) -> Partition | None:
-        """The only consistent partition, None unless complete; what told the pairs apart knows if it is certified."""
+        """The only consistent partition, None unless complete; it is certified if the pairs told apart are."""
         return Partition.of(self.labels.tolist()) if self.complete else None
 
 
@@ -74,10 +74,10 @@ def forced_partition(
 ) -> Forced:
     """The groups that every partition into `n_groups` groups must have if no pair told apart shares one.
 
-    With `n_groups=None` only representatives and what they exclude are found. The search for them is greedy from
-    several starts: always sound, but it may overlook a larger clique. Which arms get labels depends on it, so after
-    more pairs were told apart hand in the `representatives` of the answer before: arms keep the groups that they
-    share, unless n_groups is refuted. O(N^2) time for each start.
+    With `n_groups=None` only representatives and what they exclude are found. The search for representatives is greedy,
+    from several starts. It is always sound, but it may overlook a larger clique, and which arms get labels depends on
+    it. So when more pairs have been told apart, pass the `representatives` of the earlier answer: then arms that were
+    in one group stay in one group, unless n_groups is refuted. O(N^2) time for each start.
     """
     _check(told_apart, n_groups)
     earlier = _checked_representatives(told_apart, representatives)
@@ -85,7 +85,7 @@ def forced_partition(
     best = _consequences(told_apart, _grown(told_apart, degree, earlier), n_groups)
     tried = np.zeros(len(told_apart), dtype=np.bool_)
     for _ in range(_STARTS - 1):
-        tried |= best.labels >= 0  # what a clique of labelled arms forces is forced already, so start from open ones
+        tried |= best.labels >= 0  # a clique of labelled arms forces nothing new, so start from open arms
         if best.complete or best.contradicted or tried.all():
             break
         start = int(np.where(tried, -1, degree).argmax())
@@ -97,7 +97,7 @@ def forced_partition(
 
 
 def _says_more(found: Forced, best: Forced) -> bool:
-    """More groups are found; or as many, more arms have labels, and none has lost its label."""
+    """Whether more groups are found; or as many, and more arms have labels while none has lost its label."""
     if len(found.representatives) != len(best.representatives):
         return len(found.representatives) > len(best.representatives)
     labelled, before = found.labels >= 0, best.labels >= 0
@@ -113,7 +113,7 @@ def _grown(told_apart: Mask, degree: Index, clique: list[int]) -> list[int]:  # 
         arm = int(np.where(joinable, inside, -1).argmax())
         grown.append(arm)
         kept, dropped = joinable & told_apart[arm], joinable & ~told_apart[arm]
-        # Counting whichever are fewer keeps a whole clique within O(N^2).
+        # Counting the smaller of the two sets keeps a whole clique within O(N^2).
         fewer_kept = np.count_nonzero(kept) < np.count_nonzero(dropped)
         inside = told_apart[kept].sum(axis=0) if fewer_kept else inside - told_apart[dropped].sum(axis=0)
         joinable = kept

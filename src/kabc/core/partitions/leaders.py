@@ -38,8 +38,8 @@ _FIRST_LOOK = 16  # arms compared with a star before the search for an edge wide
 class LeaderComponents:
     """The components of the threshold graph, and what was learned about pairs on the way.
 
-    A pair of different groups is always told apart. A pair of one group is told apart only if that came up: pairs that
-    were never compared are not told apart, which is the cautious answer.
+    A pair of different groups is always told apart. A pair of one group is told apart only if the search
+    happened to show that its distance is above the threshold. All other pairs are not told apart, which is cautious.
     """
 
     partition: Partition
@@ -123,7 +123,7 @@ class _Search:
         self._join_stars()
 
     def _lead(self, free: Index) -> Index:  # (F,) -> (F',)
-        """Form stars around a few free arms at once; the arms that stay free."""
+        """Form stars around a few free arms at once; returns the arms that stay free."""
         # One product for several leaders is much faster than one each, but a leader that falls into another's star is
         # wasted, so few at first. Golden-section steps avoid both runs and periods in the order of the arms.
         batch = min(1 + self.n_leaders // 8, _MAX_BATCH, max(1, _TILE**2 // free.size))
@@ -153,7 +153,7 @@ class _Search:
             self.n_open += order.size
 
     def _tiles(self, free: Index) -> None:
-        """Compare all pairs of these arms: what is left when leaders no longer pay."""
+        """Compare all pairs of these arms, once more leaders would cost more than they save."""
         side = min(_TILE, -(-free.size // 8))  # small tiles on the diagonal waste little
         tiles = [free[k : k + side] for k in range(0, free.size, side or 1)]
         for k, rows in enumerate(tiles):
@@ -162,14 +162,14 @@ class _Search:
                 self._unite(rows, cols)
 
     def _join_stars(self) -> None:
-        """Look for edges between stars, a few arms of every star first: each edge found spares the other stars work."""
+        """Look for edges between stars, a few arms of every star first: each edge saves work for the other stars."""
         stars, size = self.stars, _FIRST_LOOK
         while stars:
             stars = [rest for star in stars if (rest := self._look(star, size)) is not None]
             size = min(4 * size, _TILE)
 
     def _look(self, star: _Star, size: int) -> _Star | None:
-        """Compare the nearest open arms with a star; what stays open, or None."""
+        """Compare the nearest open arms with a star; returns what stays open, or None."""
         apart = np.flatnonzero(self.labels[star.open] != self.labels[star.members[0]])
         if not apart.size:
             return None

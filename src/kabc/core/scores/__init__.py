@@ -1,1 +1,1 @@
-"""Learned scores: which sample speaks for which group. Anything computed here from the past may be bet on."""
+"""Learned scores: which group a sample speaks for. Scores are computed from earlier samples only."""

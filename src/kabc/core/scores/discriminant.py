@@ -59,9 +59,10 @@ class Moments:
         self.counts += np.bincount(arms, minlength=len(self.counts))
 
     def scorers(self, core: Labels, known: Labels, n_groups: int) -> list[Scorer]:
-        """A discriminant for each ridge. `known` are certain group numbers of arms, -1 where there is none.
+        """A discriminant for each ridge. `known` are group numbers that are taken for granted, -1 where there is none.
 
-        With certain groups the others join the nearest; without, the arms of `core` are grouped by average linkage.
+        If some are known, all other arms join the nearest group. If none is, the arms of `core` are grouped by average
+        linkage first.
         """
         assert self._sums is not None
         means = self._sums / np.maximum(self.counts, 1)[:, None]

@@ -21,7 +21,7 @@ from kabc.core.samples import describe
 
 _FARTHEST = 20.0  # quartile ranges: heavy tails must not outweigh everything else
 _MEDIAN_POINTS = 300
-_NO_DISTANCE = 1e-100  # its square is no number to divide by
+_NO_DISTANCE = 1e-100  # the square of a smaller distance cannot be divided by
 _MOST_LEVELS = 24  # values of a column that counts as discrete
 _MOST_INDICATORS = 512  # of all columns: a covariance of this size is decomposed in each round
 _MOST_PRODUCTS = 12  # columns: 90 features
@@ -118,7 +118,7 @@ class Products(FeatureMap):
 
 @dataclass(frozen=True)
 class Levels(FeatureMap):
-    """One indicator for each value of the columns that have few different ones: counts of categories."""
+    """One indicator for each value of each column with few different values: counts of categories."""
 
     levels: tuple[tuple[int, float], ...] = ()
 
@@ -141,7 +141,7 @@ class Levels(FeatureMap):
 
 @dataclass(frozen=True)
 class Custom(FeatureMap):
-    """A function of the user's, samples (n, d) to features (n, D), fixed beforehand and of each row by itself."""
+    """A function of your own from samples (n, d) to features (n, D): fixed beforehand, and row by row."""
 
     function: Callable[[NDArray[Any]], NDArray[Any]]
 

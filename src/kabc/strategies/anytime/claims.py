@@ -2,16 +2,15 @@
 
 | symbol | here      | meaning                                                                                |
 |--------|-----------|----------------------------------------------------------------------------------------|
-| C      | `labels`  | the partition that is claimed, into K groups; fixed before the samples that speak for it |
-| k      | `number`  | it is the k-th claim                                                                   |
-| L_k    | `limit`   | log(k (k + 1) / delta'), delta' the error probability of all claims together           |
+| C      | `labels`  | the claimed partition, into K groups; fixed before the samples that count for it       |
+| L_k    | `limit`   | log evidence that proves the k-th claim (kabc.strategies.anytime.shares)               |
 | F_ih   | `_joined` | log evidence against "arm i belongs to group h": i against all arms of h at once       |
 | F_ij   | `_paired` | log evidence against "arms i and j are the same", since the claim was made             |
 
-Every other partition into at most K groups puts some arm i into all of a foreign group h, or joins two disjoint pairs
-that are apart in C (docs/theory.md, Lemma 12.2). So C is proven once F_ih >= L_k for all i and foreign h, and
-F_ij >= L_k / 2 for all i, j of different groups that have two arms or more. No union over pairs: whoever holds that
-another partition is true has a single bet to lose.
+Take any other partition D into at most K groups. Either D joins some arm i with all arms of a foreign group h of C, or
+D joins two pairs without a common arm that are apart in C (docs/theory.md, Lemma 12.1). So C is proven once
+F_ih >= L_k for all i and foreign h, and F_ij >= L_k / 2 for all i, j of different groups that have two arms or more.
+If D is the true partition, one bet against it must have won. So there is no union over pairs to pay for.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from kabc.core.arrays import Array, Index, Mask
 
 
 class Claim:
-    """A partition of some arms, and the evidence since it was made; labels are -1 for arms it does not speak of."""
+    """A partition of some arms, and the evidence since it was made; labels are -1 for arms that it is not about."""
 
-    def __init__(self, labels: Index, number: int, delta: float, n_samples: int) -> None:
+    def __init__(self, labels: Index, limit: float, n_samples: int) -> None:
         self.labels = labels  # (N,)
-        self.limit = math.log(number * (number + 1) / delta)
+        self.limit = limit
         self.n_samples = n_samples  # when it was made
         n_arms, self._n_groups = len(labels), int(labels.max()) + 1
         sizes = np.bincount(labels[labels >= 0])
@@ -39,10 +38,10 @@ class Claim:
         self._paired, self._best_paired = np.zeros((n_arms, n_arms)), np.zeros((n_arms, n_arms))
 
     def bet(self, arms: Index, joins: Array, pairs: Array) -> None:  # (A,), (A, K), (A, A)
-        """Multiply the evidence by the factors of a round, all logarithms."""
+        """Add the log factors of a round to the evidence."""
         self._joined[arms] += joins
         self._paired[np.ix_(arms, arms)] += pairs
-        # Evidence that has reached its limit is not bet any more: the maximum is what it stays at.
+        # The proof stops a bet once it has reached its limit, so the maximum counts.
         self._best_joined = np.maximum(self._best_joined, self._joined)
         self._best_paired = np.maximum(self._best_paired, self._paired)
 
@@ -53,17 +52,18 @@ class Claim:
         return np.asarray(self._foreign & (self._best_joined < self.limit) & ~refuted)
 
     def open_pairs(self, told_apart: Mask) -> Mask:  # (N, N) -> (N, N)
-        """Pairs that two of, disjoint, could still be joined."""
+        """Pairs of different groups that are not refuted yet; two of them without a common arm could both be joined."""
         apart = (self._best_paired >= self.limit / 2) | told_apart
         return np.asarray(self._cross & ~(apart | apart.T))
 
     def wanted(self, told_apart: Mask) -> Index:  # (N, N) -> arms
-        """Arms to sample next: those with open questions, and enough arms of the groups that they are held against."""
+        """Arms to sample next: those with open questions, and some arms of each group they may still belong to."""
         joins = self.open_joins(told_apart)
         chosen = np.asarray(joins.any(axis=1) | self.open_pairs(told_apart).any(axis=1))
         for group in np.flatnonzero(joins.any(axis=0)).tolist():
             members = np.flatnonzero(self.labels == group)
-            # m answers serve all u open arms at once, each with m / (m + 1) of the best rate: least cost at m ~ sqrt(u)
+            # m arms of the group serve all u open arms at once, each at m / (m + 1) of the best rate: m ~ sqrt(u) is
+            # the cheapest
             enough = math.isqrt(max(0, int(np.count_nonzero(joins[:, group])) - 1)) + 1
             spare = members[~chosen[members]]
             chosen[spare[: max(0, enough - (len(members) - len(spare)))]] = True

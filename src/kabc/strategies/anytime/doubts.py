@@ -1,8 +1,8 @@
-"""Doubts about K: are there arms of two distributions in one group of a partition?
+"""Doubts about K: does a group of the partition hold arms of two distributions?
 
-A heuristic, and one that can only delay an answer. Half of the samples of each arm teach scores for K + 1 groups; the
-other half is bet on them: arms that were in one group and are not any more are matched, one of each part. If all arms
-of each group are the same, these factors have mean 1 at most (kabc.core.evidence.betting).
+This is a heuristic. It can only delay an answer. Half of the samples of each arm teach scores for K + 1 groups. The
+other half is bet on these scores: where a group was split, arms of one part are matched with arms of the other. If all
+arms of each group are the same, these factors have mean at most 1 (kabc.core.evidence.betting).
 """
 
 from __future__ import annotations
@@ -11,18 +11,26 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kabc.core.arrays import Array, Index
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence import betting
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import Moments
+from kabc.strategies.anytime.learning import SCALES, Learning
+
+_LIMIT = math.log(20)  # log evidence that K is too small, above which a settled partition is not accepted yet
+
+
+def looks_split(learning: Learning, common: Array, labels: Index) -> bool:  # (E,), (N,)
+    """Whether a group looks like two; `common` is what each expert has won, labels are -1 for other arms."""
+    won = common.reshape(-1, len(SCALES)).max(axis=1)  # by each scorer, at its better scale
+    return log_doubt(learning.learners, betting.fixed_share(won, 0.5), *learning.samples(), labels) > _LIMIT
 
 
 def log_doubt(
     learners: Sequence[Moments], log_weights: Array, samples: Array, owners: Index, labels: Index
-) -> float:  # (E,), (n, d), (n,), (N,)
-    """Log evidence that one of the groups is two, experts averaged by weight; labels are -1 where there is none."""
+) -> float:  # (S,), (n, d), (n,), (N,)
+    """Log evidence that one of the groups is two, scorers averaged by weight; labels are -1 for other arms."""
     core = np.flatnonzero(labels >= 0)
     n_groups = int(labels.max()) + 1
     later = _turns(owners) % 2 == 1
@@ -40,7 +48,7 @@ def log_doubt(
 
 
 def _of_parts(pairs: Array, groups: Index, split: Index) -> float:  # (C, C), (C,), (C,)
-    """Log factor of arms matched across the two largest parts of each group; groups average."""
+    """Log factor of arms matched across the two largest parts of each split group, averaged over these groups."""
     each = []
     for group in np.unique(groups):
         parts, sizes = np.unique(split[groups == group], return_counts=True)
@@ -52,7 +60,7 @@ def _of_parts(pairs: Array, groups: Index, split: Index) -> float:  # (C, C), (C
 
 
 def _turns(owners: Index) -> Index:  # (n,) -> (n,)
-    """The how-manieth sample of its arm each is."""
+    """For each sample, how many earlier samples its arm has."""
     order = np.argsort(owners, kind="stable")
     firsts = np.flatnonzero(np.diff(owners[order], prepend=-1))
     turns = np.empty(len(owners), dtype=np.intp)
@@ -60,8 +68,8 @@ def _turns(owners: Index) -> Index:  # (n,) -> (n,)
     return turns
 
 
-def _by_arm(owners: Index, later: NDArray[np.bool_], core: Index) -> tuple[Index, Index, int]:
-    """Rows of the later samples, the same number of each arm of the core, arm after arm."""
+def _by_arm(owners: Index, later: Mask, core: Index) -> tuple[Index, Index, int]:
+    """Rows of the later half, sorted by arm, the same number for each arm; where each arm starts; that number."""
     rows = [np.flatnonzero(later & (owners == arm)) for arm in core.tolist()]
     base = min(len(each) for each in rows)
     return np.concatenate([each[:base] for each in rows]), np.arange(len(core) + 1) * base, base

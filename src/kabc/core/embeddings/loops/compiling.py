@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+
+from kabc.core.compiling import stamp
 
 _settings: Any = numba.config
 if _settings.DISABLE_JIT:
@@ -19,6 +22,8 @@ def compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", *fastmath}}
 
     def compile_(function: _F) -> _F:
+        if cache:  # the tiles and profiles that it calls are in other files of this folder
+            function.__qualname__ = f"{function.__name__}_{stamp(Path(__file__).parent.glob('*.py'))}"
         try:
             made: Any = numba.njit(cache=cache, **options)(function)
         except RuntimeError:  # no place for a cache

@@ -15,25 +15,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kabc
-from kabc.bench import INSTANCES, Plan, Store, compare, summarise
-from kabc.bench.contestants import CONTESTANTS
-from kabc.bench.harness import GRID, bad
+from kabc.bench import INSTANCES, Contest, RunLog, run_contest, summarise
+from kabc.bench.contest import GRID, bad
+from kabc.bench.field import code_of, resolve
 from kabc.bench.play import AT_CAP, IN_TIME, PILOT, UNFIT, Job, Outcome, Stream, fingerprint, play
 from kabc.bench.tables import Row, as_markdown, as_text
-from kabc.core.errors import SettingsError
-from kabc.strategies import STRATEGIES
 
 KABC = str(Path(sys.executable).with_name("kabc"))
 
 
 def job(instance: str, strategy: str, **changed: object) -> Job:
-    mark = fingerprint(INSTANCES[instance])
-    base = Job(instance, mark, strategy, seed=0, delta=0.1, cap=3_000, limit=60.0)
+    mark, code = fingerprint(INSTANCES[instance]), code_of(resolve(strategy), INSTANCES[instance])
+    base = Job(instance, mark, strategy, code, seed=0, delta=0.1, cap=3_000, limit=60.0)
     return replace(base, **changed)  # type: ignore[arg-type]
 
 
 def played(instance: str, strategy: str, **changed: object) -> Outcome:
-    return play(job(instance, strategy, **changed), INSTANCES[instance])
+    return play(job(instance, strategy, **changed), INSTANCES[instance], resolve(strategy))
 
 
 def timeless(found: dict[Job, Outcome]) -> dict[Job, Outcome]:
@@ -41,10 +39,6 @@ def timeless(found: dict[Job, Outcome]) -> dict[Job, Outcome]:
 
 
 # ---------------------------------------------------------------- one run
-
-
-def test_every_strategy_is_a_contestant() -> None:
-    assert set(CONTESTANTS) == set(STRATEGIES)
 
 
 @given(st.lists(st.integers(1, 700), min_size=1, max_size=8))
@@ -114,44 +108,37 @@ def test_queries_of_single_features_are_counted_beside_samples() -> None:
 # ---------------------------------------------------------------- many runs
 
 
-def plan(**changed: object) -> Plan:
-    small = Plan(("same-mean-200", "boc-easy"), ("anytime", "boc-heuristic", "mmd-linkage"), runs=3, cap=1_000)
+def contest(**changed: object) -> Contest:
+    small = Contest(("same-mean-200", "boc-easy"), ("anytime", "boc-heuristic", "mmd-linkage"), runs=3, cap=1_000)
     return replace(small, **changed)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[Job, Outcome]:
-    return compare(plan(), Store(tmp_path_factory.mktemp("serial")), progress=False)
+    return run_contest(contest(), RunLog(tmp_path_factory.mktemp("serial")), progress=False)
 
 
 def test_parallel_is_serial(found: dict[Job, Outcome], tmp_path: Path) -> None:
-    assert timeless(compare(plan(), Store(tmp_path), workers=2, progress=False)) == timeless(found)
+    assert timeless(run_contest(contest(), RunLog(tmp_path), workers=2, progress=False)) == timeless(found)
 
 
 def test_what_is_there_is_not_run_again(found: dict[Job, Outcome], tmp_path: Path) -> None:
-    compare(plan(runs=2), Store(tmp_path), progress=False)
+    run_contest(contest(runs=2), RunLog(tmp_path), progress=False)
     lines = (tmp_path / "runs.jsonl").read_bytes()
-    again = compare(plan(), Store(tmp_path), progress=False)
+    again = run_contest(contest(), RunLog(tmp_path), progress=False)
     assert timeless(again) == timeless(found)
     assert (tmp_path / "runs.jsonl").read_bytes().startswith(lines)
 
 
 def test_a_line_that_was_cut_off_is_made_again(found: dict[Job, Outcome], tmp_path: Path) -> None:
-    compare(plan(), Store(tmp_path), progress=False)
+    run_contest(contest(), RunLog(tmp_path), progress=False)
     path = tmp_path / "runs.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-20])
-    again = compare(plan(), Store(tmp_path), progress=False)
+    again = run_contest(contest(), RunLog(tmp_path), progress=False)
     assert timeless(again) == timeless(found)
     assert len(path.read_bytes().splitlines()) == len(whole.splitlines())
-    assert timeless(Store(tmp_path).done) == timeless(found)  # as read back
-
-
-def test_another_file_is_not_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "runs.jsonl").write_text('{"something": "else"}\n')
-    with pytest.raises(SettingsError, match="line 1, is not a run"):
-        Store(tmp_path)
-    assert (tmp_path / "runs.jsonl").read_text() == '{"something": "else"}\n'
+    assert timeless(RunLog(tmp_path).done) == timeless(found)  # as read back
 
 
 def test_an_instance_that_changed_is_another_instance(tmp_path: Path) -> None:
@@ -161,10 +148,10 @@ def test_an_instance_that_changed_is_another_instance(tmp_path: Path) -> None:
     )
     for number, gap in enumerate(("5.0", "9.0")):
         (tmp_path / f"own{number}.py").write_text(text.replace("GAP", gap))
-    store = Store(tmp_path)
+    log = RunLog(tmp_path)
     for number in range(2):
-        compare(Plan.of((), ["anytime"], file=str(tmp_path / f"own{number}.py"), runs=1), store, progress=False)
-    assert len(store.done) == 2
+        run_contest(Contest.of((), ["anytime"], file=str(tmp_path / f"own{number}.py"), runs=1), log, progress=False)
+    assert len(log.done) == 2
 
 
 @pytest.mark.slow
@@ -183,7 +170,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(found: dict[Job, Outcome], t
     before = path.read_bytes().count(b"\n")
     assert before < len(found)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert timeless(Store(tmp_path).done) == timeless(found)
+    assert timeless(RunLog(tmp_path).done) == timeless(found)
 
 
 def started(folder: Path, lines: int) -> subprocess.Popen[str]:
@@ -216,7 +203,7 @@ def test_it_ends_at_once_with_one_line_and_keeps_what_is_done(number: signal.Sig
     assert process.returncode == 3
     assert complaint.count("\n") == 1
     assert "the same command goes on" in complaint
-    assert len(Store(tmp_path).done) >= 2
+    assert len(RunLog(tmp_path).done) >= 2
 
 
 @pytest.mark.slow
@@ -247,21 +234,21 @@ def test_strategies_of_one_round_get_the_smallest_number_of_samples_that_is_enou
             tried.setdefault(key.n, []).append(outcome)
     assert list(tried) == list(GRID[: len(tried)])
     assert [bad(outcomes) > 0 for outcomes in tried.values()] == [True] * (len(tried) - 1) + [False]
-    row = next(r for r in summarise(plan(), found) if (r.strategy, r.instance) == ("mmd-linkage", "same-mean-200"))
+    row = next(r for r in summarise(contest(), found) if (r.strategy, r.instance) == ("mmd-linkage", "same-mean-200"))
     assert row.n == max(tried)
     assert row.samples == 4 * max(tried)
     assert row.guarantee == "oracle budget"
 
 
 def test_the_grid_has_an_end() -> None:
-    hopeless = Plan(("same-mean-200",), ("spectral",), runs=3, cap=10**9)
+    hopeless = Contest(("same-mean-200",), ("spectral",), runs=3, cap=10**9)
     last = replace(next(hopeless.first_jobs()), n=GRID[-1])
     wrong = {replace(last, seed=seed): Outcome("stopped", True, 4 * GRID[-1]) for seed in range(3)}
     assert list(hopeless.next_jobs(wrong)) == []
 
 
 def _row(found: dict[Job, Outcome], strategy: str, instance: str) -> Row:
-    return next(row for row in summarise(plan(), found) if (row.strategy, row.instance) == (strategy, instance))
+    return next(row for row in summarise(contest(), found) if (row.strategy, row.instance) == (strategy, instance))
 
 
 def test_rows_have_means_errors_with_an_interval_and_broken_assumptions(found: dict[Job, Outcome]) -> None:
@@ -278,8 +265,8 @@ def test_rows_have_means_errors_with_an_interval_and_broken_assumptions(found: d
 
 
 def test_tables_say_no_stop_at_cap_instead_of_a_number(found: dict[Job, Outcome]) -> None:
-    rows = summarise(plan(), found)
-    for text in (as_text(rows, plan()), as_markdown(rows, plan())):
+    rows = summarise(contest(), found)
+    for text in (as_text(rows, contest()), as_markdown(rows, contest())):
         line = next(line for line in text.splitlines() if "boc-heuristic" in line)
         assert AT_CAP in line
         assert "violated: means differ, normal" in line
@@ -287,8 +274,8 @@ def test_tables_say_no_stop_at_cap_instead_of_a_number(found: dict[Job, Outcome]
 
 
 def test_what_could_not_be_run_is_said_with_the_reason(tmp_path: Path) -> None:
-    few = Plan(("cauchy",), ("boc",), runs=2)
-    rows = summarise(few, compare(few, Store(tmp_path), progress=False))
+    few = Contest(("cauchy",), ("boc",), runs=2)
+    rows = summarise(few, run_contest(few, RunLog(tmp_path), progress=False))
     assert rows[0].unfit
     assert "there is no standard deviation" in as_text(rows, few)
 

@@ -1,4 +1,4 @@
-"""Tests that anybody's own parts can be put through: subclass one in a test file and pytest runs it."""
+"""What every strategy must do."""
 
 from __future__ import annotations
 
@@ -12,69 +12,15 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.arms.base import Arm
-from kabc.core.arrays import Array
 from kabc.core.errors import KabcError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
-from kabc.core.samples import as_points
 from kabc.strategies.answers import Round, Status
 from kabc.strategies.base import Request, Strategy
+from kabc.testing.error_law import most_errors, played, untruth
 
 Samples = dict[int, NDArray[Any]]  # of each arm of a round, (count, d)
-
-
-class ArmConformance(ABC):
-    """What every arm must do. Subclass it as `TestMyArm` and write `make_arm`; it must give a fresh arm each time.
-
-    Arms with an end need at least 5 samples.
-    """
-
-    @abstractmethod
-    def make_arm(self) -> Arm:
-        """A fresh arm, the same each time."""
-
-    def _draw(self, arm: Arm, n: int, seed: int = 0) -> Array:  # (n, d)
-        return as_points(arm.draw(n, np.random.default_rng(seed)))
-
-    def test_it_is_an_arm(self) -> None:
-        assert isinstance(self.make_arm(), Arm)
-
-    def test_it_gives_exactly_as_many_samples_as_asked_for_all_of_one_width(self) -> None:
-        arm = self.make_arm()
-        shapes = [self._draw(arm, n).shape for n in (1, 3)]
-        assert [rows for rows, _ in shapes] == [1, 3]
-        assert shapes[0][1] == shapes[1][1]
-
-    def test_samples_are_finite_numbers(self) -> None:
-        assert np.isfinite(self._draw(self.make_arm(), 5)).all()  # as_points refuses what is no number
-
-    def test_what_remains_goes_down_by_what_was_drawn_or_there_is_no_end(self) -> None:
-        arm = self.make_arm()
-        before = arm.remaining
-        self._draw(arm, 3)
-        assert arm.remaining == (None if before is None else before - 3)
-
-    def test_the_same_seed_gives_the_same_samples(self) -> None:
-        assert np.array_equal(self._draw(self.make_arm(), 5, seed=7), self._draw(self.make_arm(), 5, seed=7))
-
-    def test_the_order_of_an_arm_with_an_end_does_not_depend_on_how_it_is_cut(self) -> None:
-        cut, whole = self.make_arm(), self.make_arm()
-        if whole.remaining is None:
-            return  # each draw is random by itself
-        pieces: list[NDArray[np.float64]] = [self._draw(cut, 3, seed=1), self._draw(cut, 2, seed=2)]
-        assert np.array_equal(np.concatenate(pieces), self._draw(whole, 5, seed=3))
-
-    def test_it_never_makes_up_samples_beyond_its_end(self) -> None:
-        arm = self.make_arm()
-        if arm.remaining is None:
-            return
-        more = arm.remaining + 1
-        try:
-            rows = np.asarray(arm.draw(more, np.random.default_rng(0)))
-        except KabcError:
-            return
-        assert len(rows) < more  # a short answer is refused by the loop
+Draw = Callable[[int, int, np.random.Generator], NDArray[Any]]  # group, n, rng -> (n, d)
 
 
 class StrategyConformance(ABC):
@@ -82,9 +28,14 @@ class StrategyConformance(ABC):
 
     It must give a fresh strategy with the same settings each time. Where it does not solve the two groups of `draw` in
     one round or more, write `draw` too; `most_samples` is what it may take.
+
+    One test counts wrong answers: `runs` runs with equal arms and as many with groups that differ a little
+    (`draw_close`), each with at most `law_samples` samples. Ask for a small delta there: 0.1 says more than 0.5.
     """
 
     most_samples = 100_000
+    runs = 60
+    law_samples = 400
 
     @abstractmethod
     def make_strategy(self) -> Strategy:
@@ -93,6 +44,18 @@ class StrategyConformance(ABC):
     def draw(self, arm: int, n: int, rng: np.random.Generator) -> NDArray[Any]:  # (n, d)
         """Samples of an arm: normal in the plane, groups are the even and the odd arms."""
         return rng.normal(8.0 * (arm % 2), 1.0, (n, 2))
+
+    def draw_close(self, group: int, n: int, rng: np.random.Generator) -> NDArray[Any]:  # (n, d)
+        """Samples of a group, where groups differ a little: like arm 0, now and then like arm 1.
+
+        Write it too where your strategy assumes more than independent samples, normal noise for example.
+        """
+        if type(self).draw is StrategyConformance.draw:
+            return rng.normal(0.4 * group, 1.0, (n, 2))
+        like_one = rng.random(n) < 0.05 * group
+        rows = self.draw(0, n, rng)
+        rows[like_one] = self.draw(1, n, rng)[like_one]
+        return rows
 
     # ------------------------------------------------------------ runs
 
@@ -302,6 +265,22 @@ class StrategyConformance(ABC):
         if strategy.status == "decided":
             assert before <= strategy.recommend().n_groups
 
+    def test_it_is_wrong_in_no_more_runs_than_delta_allows(self) -> None:
+        n_arms, n_groups = self.make_strategy().n_arms, self.make_strategy().n_clusters or 2
+        allowed = most_errors(self.runs, self.make_strategy().delta)
+        if n_groups < n_arms:  # else the number of groups alone says that arms differ
+            self._expect_errors(allowed, Partition((0,) * n_arms), lambda group, n, rng: self.draw(0, n, rng))
+        truth = Partition.of([arm % n_groups for arm in range(n_arms)])
+        self._expect_errors(allowed, truth, self.draw_close)
+
+    def _expect_errors(self, allowed: int, truth: Partition, draw: Draw) -> None:
+        wrong = []
+        for run in range(self.runs):
+            strategy = played(self.make_strategy(), partial(_drawn, draw, truth, run), self.law_samples)
+            said = untruth(strategy, truth)
+            wrong += [f"run {run}: {said}"] if said else []
+        assert len(wrong) <= allowed, f"wrong in {len(wrong)} of {self.runs} runs, {allowed} are allowed; {wrong[0]}"
+
     def test_a_status_comes_with_the_end_and_only_what_is_decided_is_certified(self) -> None:
         strategy = self.make_strategy()
         assert strategy.status is None
@@ -309,6 +288,11 @@ class StrategyConformance(ABC):
             assert strategy.stopped == (strategy.status is not None)
             assert not strategy.recommend().certified or strategy.status == "decided"
         assert strategy.status in get_args(Status)
+
+
+def _drawn(draw: Draw, truth: Partition, run: int, request: Request, number: int) -> Samples:
+    """Samples of the groups of the truth, others in each run."""
+    return {arm: draw(truth.labels[arm], n, np.random.default_rng([run, number, arm])) for arm, n in request.items()}
 
 
 def _expect_request(request: Request, n_arms: int) -> None:

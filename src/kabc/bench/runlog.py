@@ -1,0 +1,64 @@
+"""The runs of a folder: one JSON line each, written as soon as the run ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from kabc.bench.play import Job, Outcome
+
+_START = b'{"job": '  # of every line that is written here
+_NAMED = 5  # lines that a notice names
+
+
+class RunLog:
+    """The file `runs.jsonl` of a folder. Lines that are not runs are left in it and skipped; `notices` says which."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.path = Path(folder) / "runs.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.done: dict[Job, Outcome] = {}
+        self.notices: list[str] = []
+        if self.path.exists():
+            self._read(self.path.read_bytes().splitlines(keepends=True))
+
+    def _read(self, lines: list[bytes]) -> None:
+        if lines and not lines[-1].endswith(b"\n"):
+            self._mend(lines.pop())
+        old, bad = 0, []
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                if "code" not in row["job"]:
+                    old += 1
+                    continue
+                self.done[Job(**row["job"])] = Outcome.of_row(row["outcome"])
+            except (ValueError, TypeError, KeyError):
+                bad.append(number)
+        if old:
+            counted = "1 run is" if old == 1 else f"{old:,} runs are"
+            self.notices.append(
+                f"{self.path}: {counted} of an earlier version of kabc, which did not note the code of the strategy; "
+                "made again where they are needed"
+            )
+        if bad:
+            more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
+            named = ("line " if len(bad) == 1 else "lines ") + ", ".join(map(str, bad[:_NAMED])) + more
+            self.notices.append(f"{self.path}: skipped {named}, not a run of kabc bench")
+
+    def _mend(self, torn: bytes) -> None:
+        """A line without an end: a run that was killed left it, and it is made again; what others wrote stays."""
+        if _START.startswith(torn[: len(_START)]):
+            os.truncate(self.path, self.path.stat().st_size - len(torn))
+            return
+        self.notices.append(f"{self.path}: skipped the last line, not a run of kabc bench")
+        with self.path.open("ab") as file:
+            file.write(b"\n")
+
+    def add(self, job: Job, outcome: Outcome) -> None:
+        """Keep it, on disk first."""
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"job": asdict(job), "outcome": outcome.as_row()}) + "\n")
+        self.done[job] = outcome

@@ -1,0 +1,87 @@
+"""The first phase: guess the partition of the core, claim the guess once it wins, collect evidence for the claim.
+
+| symbol | here     | meaning                                                                                    |
+|--------|----------|--------------------------------------------------------------------------------------------|
+|        | `guess`  | groups of the core as the best expert sees them now, -1 outside                            |
+| C      | `claim`  | an earlier guess that is being proven                                                      |
+|        | `won`    | log factors of late, each arm against each group of the guess, (N, K)                      |
+| G_e    | `won_by` | the same by experts, since the arm joined its group of the guess, (N, K, E)                |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kabc.core.arrays import Array, Counts, Index
+from kabc.core.evidence.blocks import Block
+from kabc.strategies.anytime.claims import Claim, renamed
+from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.shares import ErrorShares
+from kabc.strategies.anytime.wealth import mixed
+
+_CLAIM_GROWTH = 1.25  # samples at a claim over those at the claim before
+
+
+class Review:
+    """The guess, the claim, and what makes one the other."""
+
+    def __init__(self, shares: ErrorShares) -> None:
+        self.guess: Index | None = None  # (N,)
+        self.claim: Claim | None = None
+        self.doubted = False  # the partition of the core was settled, but one of its groups looks like two
+        self.n_claims = 0
+        self._shares = shares
+        self._n_groups = shares.n_clusters or 0
+        self._won: Array = np.zeros((shares.n_arms, self._n_groups))
+        self._won_by: Array = np.zeros((shares.n_arms, self._n_groups, 0))
+
+    @property
+    def stands(self) -> bool:
+        """Whether the claim is still what the samples look like."""
+        return self.claim is not None and self.guess is not None and bool((self.claim.labels == self.guess).all())
+
+    @property
+    def trusted(self) -> Claim | None:
+        """The claim to work for: it stands, and no group of it looks like two."""
+        return self.claim if self.stands and not self.doubted else None
+
+    def bet(self, blocks: Sequence[Block], batch: Batch, held: Counts, common: Array, pairs: Array) -> None:
+        """Bet each sampled arm against each other group, of the guess and of the claim; nothing without a guess.
+
+        `held` (A,) are the samples of the arms before the round, `pairs` (A, A) the log factors of their pairs.
+        """
+        if self.guess is None:
+            return
+        arms = batch.arms
+        if self._won_by.shape[-1] != len(blocks):
+            self._won_by = np.zeros((*self._won_by.shape[:2], len(blocks)))
+        log_factors = self._joins(blocks, self.guess[arms])
+        joins = mixed(log_factors, self._won_by[arms] + common)
+        if self.claim is not None:
+            claimed = joins if self.stands else mixed(self._joins(blocks, self.claim.labels[arms]), common)
+            self.claim.bet(arms, claimed, pairs)
+        self._won[arms] = self._won[arms] * (held / (held + batch.base))[:, None] + joins  # forgets as samples double
+        self._won_by[arms] += log_factors
+
+    def _joins(self, blocks: Sequence[Block], labels: Index) -> Array:  # (A,) -> (A, K, E)
+        return np.stack([block.joins(labels, self._n_groups) for block in blocks], axis=-1)
+
+    def revise(self, guess: Index, core: Index, n_samples: int) -> None:  # (N,), (C,)
+        """Take over a new guess; claim it if it differs from the claim and bets on it have won lately."""
+        if self.guess is not None:
+            guess = renamed(guess, self.guess, self._n_groups)
+            moved = guess != self.guess
+            self._won[moved] = self._won_by[moved] = 0.0
+        self.guess = guess
+        if self.claim is not None and (self.stands or n_samples < _CLAIM_GROWTH * self.claim.n_samples):
+            return
+        foreign = guess[core, None] != np.arange(self._n_groups)
+        if (self._won[core][foreign] > 0).all():
+            self.n_claims += 1
+            self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, len(core)), n_samples)
+
+    def restart(self) -> None:
+        """The core was widened: guess anew. Earlier claims keep their numbers, and with them their error shares."""
+        self.guess = self.claim = None

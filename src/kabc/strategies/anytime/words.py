@@ -1,0 +1,82 @@
+"""The guarantee of Anytime KABC in words; all numbers come from the shares that the strategy computes with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from kabc.strategies.answers import Guarantee, Status
+from kabc.strategies.anytime.core import Core
+from kabc.strategies.anytime.review import Review
+from kabc.strategies.anytime.shares import ErrorShares
+from kabc.strategies.wording import main_claim, pairs_claim
+
+_WHEN = ", no matter when you look"
+
+
+def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None) -> Guarantee:
+    """Claim, assumptions and rule, with the thresholds as they are now."""
+    return Guarantee(
+        strategy=f"Anytime KABC(delta = {shares.delta:g}, K = {shares.n_clusters})",
+        claim=_claim(shares, status),
+        assumptions=(
+            "samples of an arm are independent and identically distributed",
+            "samples of different arms are independent of each other",
+        ),
+        rule=(
+            "before each round several experts fix a score for each pair, from earlier samples",
+            "samples x of one arm and y of the other multiply its evidence by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
+            "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
+            "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
+            *_pairs(shares, core),
+            *(() if shares.n_clusters is None else _claims(shares, core, review)),
+            *_outside(shares, core),
+        ),
+    )
+
+
+def _claim(shares: ErrorShares, status: Status | None) -> str:
+    if shares.n_clusters is None or status not in ("decided", "contradicted"):
+        return pairs_claim(shares.delta, _WHEN, shares.n_clusters)
+    return main_claim(status, shares.n_clusters, shares.delta, _WHEN)
+
+
+def _pairs(shares: ErrorShares, core: Core) -> list[str]:
+    """The thresholds of pairs, one for each stage of the core."""
+    lines = []
+    for stage in range(1, core.stage + 1):
+        size = replace(core, stage=stage).size
+        whose = "" if size == shares.n_arms and stage == 1 else f" of the first {size:,} arms"
+        lines.append(
+            f"{'a pair' if stage == 1 else 'a later pair'}{whose} is told apart when its evidence reaches "
+            f"{_ratio(math.comb(size, 2), shares.pairs(size, stage))}: pairs over their share of delta, by Ville's "
+            "inequality"
+        )
+    return lines
+
+
+def _claims(shares: ErrorShares, core: Core, review: Review) -> list[str]:
+    needed = f"k(k + 1) / {shares.claims(core.size):.6g}"
+    if review.claim is not None:
+        needed += f" = {math.exp(review.claim.limit):,.6g} (k = {review.n_claims})"
+    return [
+        "the k-th guess of the whole partition is claimed; only samples drawn later count for a claim",
+        f"a claim needs evidence {needed} for each arm against each group that is not its own",
+        "and the square root of that for each pair across groups of two arms or more",
+        "a claim with all of this is proven: no other partition into at most K groups is left",
+    ]
+
+
+def _outside(shares: ErrorShares, core: Core) -> list[str]:
+    outside = shares.n_arms - core.size
+    if not outside:
+        return []
+    needed = _ratio(outside, shares.outside(core.size))
+    return [
+        f"the first {core.size:,} arms are chosen at random and grouped first",
+        f"each of the others is then told apart from one arm of each group when its evidence reaches {needed}",
+    ]
+
+
+def _ratio(count: int, share: float) -> str:
+    return f"{count:,} / {share:.6g} = {count / share:,.6g}"

@@ -1,0 +1,62 @@
+"""Options of a strategy are checked against the signature of its maker, before it is called.
+
+A TypeError that comes out of a constructor is then a bug, and is shown as one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter, Signature
+from typing import Any
+
+from kabc.core.errors import SettingsError
+
+_GIVEN = 3  # n_arms, n_clusters, delta come first, by position
+
+
+def signature_of(make: Callable[..., object]) -> Signature | None:
+    """What a class, function, classmethod or partial takes; None where Python cannot tell."""
+    try:
+        return inspect.signature(make)
+    except (TypeError, ValueError):
+        return None
+
+
+def checked_options(
+    name: str, make: Callable[..., object], options: Mapping[str, Any], *, needs_kernel: bool, complete: bool = True
+) -> dict[str, Any]:
+    """The options, if the maker takes them; and gets all that it needs, unless more of them will come."""
+    signature = signature_of(make)
+    if signature is None:
+        return dict(options)
+    for option in options:
+        _expect_known(name, option, list(signature.parameters.values()), needs_kernel)
+    kernel = {"kernel": None} if needs_kernel else {}
+    try:
+        (signature.bind if complete else signature.bind_partial)(None, None, None, **options, **kernel)
+    except TypeError as error:
+        raise SettingsError(
+            f"strategy {name!r} cannot be made with the options {dict(options)!r}: {error}; it takes {signature}"
+        ) from None
+    return dict(options)
+
+
+def _expect_known(name: str, option: str, parameters: list[Parameter], needs_kernel: bool) -> None:
+    by_name = [one for one in parameters if one.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
+    first = [one.name for one in by_name if one.kind is Parameter.POSITIONAL_OR_KEYWORD][:_GIVEN]
+    elsewhere = [*first, *(["kernel"] if needs_kernel else [])]
+    if option in elsewhere:
+        raise SettingsError(f"{option!r} is not an option of strategy {name!r}; pass it as the argument {option}=")
+    known = [one.name for one in by_name if one.name not in elsewhere]
+    if option in known or any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
+        return
+    allowed = f"it has {', '.join(known)}" if known else "it has none"
+    raise SettingsError(f"strategy {name!r} has no option {option!r}; {did_you_mean(option, known)}{allowed}")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt word, or nothing."""
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}? " if near else ""

@@ -1,0 +1,8 @@
+"""Tests that anybody's own parts can be put through: subclass one in a test file and pytest runs it."""
+
+from __future__ import annotations
+
+from kabc.testing.arms import ArmConformance
+from kabc.testing.strategies import StrategyConformance
+
+__all__ = ["ArmConformance", "StrategyConformance"]

@@ -1,0 +1,34 @@
+"""Rounds of learning and betting without a strategy around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Index
+from kabc.core.evidence.blocks import Block
+from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.wealth import Wealth
+
+
+def lesson(learning: Learning, rows: Mapping[int, NDArray[Any]]) -> Lesson:
+    return learning.read(Batch.of(list(rows), list(rows.values())))
+
+
+def play_round(learning: Learning, wealth: Wealth, rows: Mapping[int, NDArray[Any]], n_groups: int) -> None:
+    """Bet with the scores of the round before, learn, fix scores for the next round."""
+    read = lesson(learning, rows)
+    if learning.scorers:
+        blocks = learning.blocks(read, n_groups)
+        wealth.bet(read.batch.arms, blocks, wealth.common_gains(len(blocks)))
+    learning.absorb(read)
+    learning.rescore(wealth.compared, np.full(len(learning.counts), -1), n_groups)
+
+
+def block(labels: Index, strength: float) -> Block:
+    """One sample of each arm; it says with this strength that the arm is in the group of its label."""
+    scores = strength * (labels[:, None] == np.arange(labels.max() + 1))
+    return Block(scores, labels, np.arange(len(labels) + 1), 1, np.inf)

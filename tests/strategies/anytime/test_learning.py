@@ -1,0 +1,130 @@
+"""What experts know: reading a batch changes nothing, scores are fixed before the samples they are applied to."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kabc.core.scores.discriminant import RIDGES
+from kabc.core.scores.maps import FeatureMap, Scaled
+from kabc.strategies.anytime.learning import SCALES, Batch, Learning
+from tests.strategies.anytime.books import lesson
+
+Rows = dict[int, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Watched(FeatureMap):
+    """A map that notes how many samples it was fitted on."""
+
+    fits: list[int] = field(default_factory=list)
+
+    def fitted(self, past: NDArray[Any]) -> Self:
+        self.fits.append(len(past))
+        return self
+
+    def __call__(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return samples
+
+
+def draw(seed: int, count: int = 2) -> Rows:
+    rng = np.random.default_rng(seed)
+    return {arm: rng.normal(9.0 * (arm % 2), 1.0, (count, 1)) for arm in range(4)}
+
+
+def learn(learning: Learning, rows: Rows) -> None:
+    learning.absorb(lesson(learning, rows))
+
+
+def taught(*seeds: int) -> Learning:
+    learning = Learning(4, [Scaled()])
+    for seed in seeds:
+        learn(learning, draw(seed))
+    learning.rescore(np.arange(4), np.full(4, -1), 2)
+    return learning
+
+
+def test_a_batch_knows_whose_samples_it_holds() -> None:
+    batch = Batch.of([3, 1], [np.zeros((2, 1)), np.ones((3, 1))])
+    assert batch.owners.tolist() == [3, 3, 1, 1, 1]
+    assert batch.base == 2
+
+
+def test_reading_changes_nothing_and_absorbing_does() -> None:
+    learning = taught(0)
+    before = copy.deepcopy(learning)
+    read = lesson(learning, draw(1))
+    assert learning.n_samples == 8
+    assert np.array_equal(learning.learners[0].counts, before.learners[0].counts)
+    learning.absorb(read)
+    assert learning.counts.tolist() == [4, 4, 4, 4]
+    assert learning.n_samples == 16
+
+
+def test_samples_are_kept_in_the_order_they_were_told() -> None:
+    learning = taught(0, 1)
+    samples, owners = learning.samples()
+    told = [rows for seed in (0, 1) for rows in draw(seed).values()]
+    assert np.array_equal(samples, np.concatenate(told))
+    assert owners.tolist() == [0, 0, 1, 1, 2, 2, 3, 3] * 2
+    assert learning.columns == 1
+    assert Learning(4, None).columns is None
+
+
+def test_maps_are_fitted_anew_whenever_the_samples_have_doubled() -> None:
+    watched = Watched()
+    learning = Learning(4, [watched])
+    for seed in range(8):
+        learn(learning, draw(seed))
+    assert watched.fits == [8, 16, 32, 64]
+
+
+def test_learners_know_every_sample_once() -> None:
+    learning = taught(0, 1, 2, 3, 4)
+    assert learning.learners[0].counts.tolist() == [10.0] * 4
+
+
+def test_each_scorer_bets_at_half_strength_with_a_ceiling_and_at_full_strength_without() -> None:
+    learning = taught(0)
+    half, full, *others = learning.blocks(lesson(learning, draw(1, 1)), 2)
+    assert len(others) + 2 == len(learning.scorers) * len(SCALES) == len(RIDGES) * len(SCALES)
+    assert np.array_equal(2 * half.scores, full.scores)
+    assert half.cap == pytest.approx(math.log1p(8 / 2))
+    assert full.cap == math.inf
+
+
+def test_scores_of_a_sample_do_not_depend_on_the_other_samples_of_its_round() -> None:
+    learning = taught(0)
+    rows, others = draw(1, 8), draw(2, 8)  # twice as many samples: maps are fitted anew, but not for this round
+    one = learning.blocks(lesson(learning, rows), 2)
+    two = learning.blocks(lesson(learning, {**others, 0: rows[0]}), 2)
+    for first, second in zip(one, two, strict=True):
+        assert np.allclose(first.scores[:8], second.scores[:8], rtol=1e-12)
+        assert not np.allclose(first.scores[8:], second.scores[8:])
+
+
+def test_clear_groups_are_guessed_by_every_expert() -> None:
+    learning = taught(0, 1)
+    for expert in range(len(RIDGES) * len(SCALES)):
+        guess = learning.guess(expert, np.arange(4), 2)
+        assert guess is not None
+        assert guess[0] == guess[2] != guess[1] == guess[3]
+        assert np.array_equal(learning.groups_seen(expert), guess)
+
+
+def test_arms_outside_the_core_have_no_group_in_a_guess() -> None:
+    guess = taught(0, 1).guess(0, np.array([3, 0]), 2)
+    assert guess is not None
+    assert (guess < 0).tolist() == [False, True, True, False]
+
+
+def test_identical_samples_make_no_guess() -> None:
+    learning = Learning(4, [Scaled()])
+    learn(learning, {arm: np.zeros((3, 1)) for arm in range(4)})
+    assert learning.guess(0, np.arange(4), 2) is None

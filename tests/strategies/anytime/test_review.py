@@ -1,0 +1,136 @@
+"""Review: what is claimed was guessed before, has won lately, and differs from what was claimed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.review import Review
+from kabc.strategies.anytime.shares import ErrorShares
+from tests.strategies.anytime.books import block
+
+ARMS = np.arange(4)
+TRUE = np.array([0, 0, 1, 1])
+OTHER = np.array([0, 1, 0, 1])
+SHARES = ErrorShares(0.05, 4, 2)
+
+
+def bet(review: Review, labels: np.ndarray = TRUE, strength: float = 2.0) -> None:
+    """One sample of each arm that speaks for these groups."""
+    blocks = [block(labels, strength)]
+    batch = Batch.of([0, 1, 2, 3], [np.zeros((1, 1))] * 4)
+    review.bet(blocks, batch, np.full(4, 3), np.zeros(1), blocks[0].pairs(ARMS))
+
+
+def claimed(n_samples: int = 20) -> Review:
+    review = Review(SHARES)
+    review.revise(TRUE, ARMS, 10)
+    bet(review)
+    review.revise(TRUE, ARMS, n_samples)
+    return review
+
+
+def test_a_guess_is_claimed_only_after_bets_on_it_have_won() -> None:
+    review = Review(SHARES)
+    review.revise(TRUE, ARMS, 10)
+    assert review.claim is None
+    bet(review, strength=-2.0)
+    review.revise(TRUE, ARMS, 14)
+    assert review.claim is None
+    for _ in range(4):
+        bet(review)
+    review.revise(TRUE, ARMS, 18)
+    assert review.claim is not None
+    assert review.claim.labels.tolist() == TRUE.tolist()
+    assert review.claim.limit == SHARES.claim_limit(1, 4)
+    assert review.claim.n_samples == 18
+
+
+def test_samples_from_before_a_claim_do_not_count_for_it() -> None:
+    review = claimed()
+    assert review.claim is not None
+    nothing = np.zeros((4, 4), dtype=np.bool_)
+    assert review.claim.open_joins(nothing).sum() == 4
+    assert not review.claim.proven(nothing)
+    for _ in range(10):
+        bet(review)
+    assert review.claim.proven(nothing)
+
+
+def test_without_a_guess_nothing_is_bet() -> None:
+    review = Review(SHARES)
+    bet(review)
+    review.revise(TRUE, ARMS, 10)
+    assert review.claim is None  # the bet before the guess does not count
+
+
+def test_a_guess_with_other_numbers_for_the_same_groups_is_the_same_guess() -> None:
+    review = claimed()
+    review.revise(1 - TRUE, ARMS, 1000)
+    assert review.stands
+    assert review.n_claims == 1
+
+
+def test_a_claim_is_replaced_once_there_are_a_quarter_more_samples() -> None:
+    review = claimed(20)
+    assert review.claim is not None
+    for n_samples, number in [(24, 1), (25, 2)]:
+        review.revise(OTHER, ARMS, n_samples)
+        assert not review.stands or number == 2
+        for _ in range(3):
+            bet(review, OTHER)
+        review.revise(OTHER, ARMS, n_samples)
+        assert review.n_claims == number
+    assert review.claim.limit == SHARES.claim_limit(2, 4)
+    assert review.stands
+
+
+def test_a_claim_that_is_no_longer_the_guess_still_collects_evidence() -> None:
+    review = claimed()
+    review.revise(OTHER, ARMS, 21)
+    for _ in range(10):
+        bet(review, TRUE)
+    assert review.claim is not None
+    assert not review.stands
+    assert review.claim.proven(np.zeros((4, 4), dtype=np.bool_))
+
+
+def test_an_arm_that_moves_to_another_group_starts_from_nothing() -> None:
+    review = Review(SHARES)
+    review.revise(TRUE, ARMS, 10)
+    bet(review)
+    review.revise(np.array([0, 0, 0, 1]), ARMS, 14)
+    assert review.claim is None
+
+
+def test_after_the_core_was_widened_claims_go_on_counting() -> None:
+    review = claimed()
+    review.restart()
+    assert review.guess is None
+    assert review.claim is None
+    review.revise(TRUE, ARMS, 21)
+    assert review.claim is not None
+    assert review.claim.limit == SHARES.claim_limit(2, 4)
+
+
+def test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share() -> None:
+    shares = ErrorShares(0.05, 60, 2)
+    review = Review(shares)
+    guess = np.full(60, -1)
+    guess[:4] = TRUE
+    review.revise(guess, ARMS, 10)
+    bet(review)
+    review.revise(guess, ARMS, 14)
+    assert review.claim is not None
+    assert np.exp(review.claim.limit) == pytest.approx(2 / (0.05 * 0.75 / 2))
+
+
+def test_a_claim_is_trusted_while_it_stands_and_is_not_doubted() -> None:
+    review = claimed()
+    assert review.trusted is review.claim
+    review.doubted = True
+    assert review.trusted is None
+    review.doubted = False
+    review.revise(OTHER, ARMS, 21)
+    assert review.trusted is None
