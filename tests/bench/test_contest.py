@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from kabc.bench.contest import GRID, bad
 from kabc.bench.field import code_of, resolve
 from kabc.bench.play import AT_CAP, IN_TIME, PILOT, UNFIT, Job, Outcome, Stream, fingerprint, play
 from kabc.bench.tables import Row, as_markdown, as_text
+from tests.processes import running
 
 KABC = str(Path(sys.executable).with_name("kabc"))
 
@@ -162,27 +165,24 @@ def test_a_run_that_was_killed_goes_on_where_it_was(found: dict[Job, Outcome], t
     ]  # fmt: skip
     command = [KABC, "bench", *words]
     path = tmp_path / "runs.jsonl"
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= 3):
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with running(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # it is killed at the end
+        while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= 3):
+            time.sleep(0.02)
     before = path.read_bytes().count(b"\n")
     assert before < len(found)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert timeless(RunLog(tmp_path).done) == timeless(found)
 
 
-def started(folder: Path, lines: int) -> subprocess.Popen[str]:
+@contextmanager
+def started(folder: Path, lines: int) -> Iterator[subprocess.Popen[str]]:
     """A bench that would go on for long, once so many runs are done."""
     words = ["same-mean-200", "--strategies", "anytime,boc", "--cap", "100000000", "--workers", "2", "--quiet"]
-    process = subprocess.Popen(
-        [KABC, "bench", *words, "--out", str(folder)], stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
     path = folder / "runs.jsonl"
-    while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= lines):
-        time.sleep(0.02)
-    return process
+    with running([KABC, "bench", *words, "--out", folder], stderr=subprocess.PIPE) as process:
+        while process.poll() is None and not (path.exists() and path.read_bytes().count(b"\n") >= lines):
+            time.sleep(0.02)
+        yield process
 
 
 def living(session: int) -> list[int]:
@@ -194,12 +194,12 @@ def living(session: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_at_once_with_one_line_and_keeps_what_is_done(number: signal.Signals, tmp_path: Path) -> None:
-    process = started(tmp_path, 2)
-    if number == signal.SIGINT:
-        os.killpg(process.pid, number)  # as a terminal does: to all processes
-    else:
-        process.send_signal(number)
-    _, complaint = process.communicate(timeout=50)  # a run of BOC takes a minute
+    with started(tmp_path, 2) as process:
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does: to all processes
+        else:
+            process.send_signal(number)
+        _, complaint = process.communicate(timeout=50)  # a run of BOC takes a minute
     assert process.returncode == 3
     assert complaint.count("\n") == 1
     assert "the same command goes on" in complaint
@@ -208,19 +208,15 @@ def test_it_ends_at_once_with_one_line_and_keeps_what_is_done(number: signal.Sig
 
 @pytest.mark.slow
 def test_no_process_stays_behind_when_the_first_one_is_killed(tmp_path: Path) -> None:
-    process = started(tmp_path, 1)
-    assert len(living(process.pid)) >= 3
-    process.kill()
-    process.wait()  # not communicate: who stays behind would keep the pipe open
-    for _ in range(300):
-        if not living(process.pid):
-            break
-        time.sleep(0.1)
-    left = living(process.pid)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    process.communicate()
-    assert not left
+    with started(tmp_path, 1) as process:
+        assert len(living(process.pid)) >= 3
+        process.kill()
+        process.wait()  # not communicate: who stays behind would keep the pipe open
+        for _ in range(300):
+            if not living(process.pid):
+                break
+            time.sleep(0.1)
+        assert not living(process.pid)
 
 
 # ---------------------------------------------------------------- what the runs say

@@ -20,6 +20,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Call
+from tests.processes import running
 
 
 def numbered(*groups: list[str]) -> list[dict[str, object]]:
@@ -178,19 +179,15 @@ def test_an_interrupted_run_prints_and_saves_what_is_certified(how: signal.Signa
     draw = f"echo x >> {log}; sleep 0.02; echo $((KABC_SEED % 7))"
     words = ["run", "--command", f"a={draw}", "--command", f"b={draw}", "--clusters", "2"]
     script = Path(sys.executable).with_name("kabc")
-    with subprocess.Popen(
-        [script, *words, "--save", saved, "--json", "--quiet"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    ) as running:
+    command = [script, *words, "--save", saved, "--json", "--quiet"]
+    with running(command, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"}) as process:
         deadline = time.monotonic() + 60
         while not (log.exists() and len(log.read_text()) > 2 * 12) and time.monotonic() < deadline:
             time.sleep(0.05)
-        running.send_signal(how)
-        out, _ = running.communicate(timeout=60)
+        process.send_signal(how)
+        out, _ = process.communicate(timeout=60)
     facts = json.loads(out)
-    assert running.returncode == 3
+    assert process.returncode == 3
     assert facts["status"] == "interrupted"
     assert facts["n_samples"] >= 6
     assert saved.exists()

@@ -1,0 +1,33 @@
+"""What every test may rely on: Ctrl-C works, and nothing runs before the first test."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+
+from kabc.strategies.base import Stepwise
+
+
+def pytest_configure() -> None:
+    # A background job (`nohup make test &`) starts with SIGINT ignored, and so would every process that tests start:
+    # tests of Ctrl-C would wait for ever. A handler is not inherited, so this one line cures the children too.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Refuse strategies that run while tests are collected: every worker would run them again."""
+    ask = Stepwise.ask
+
+    def refuse(self: Stepwise) -> NoReturn:
+        pytest.fail("a strategy runs while tests are collected; run it in a fixture, or in a cached function")
+
+    Stepwise.ask = refuse  # type: ignore[method-assign]
+    try:
+        return (yield)
+    finally:
+        Stepwise.ask = ask  # type: ignore[method-assign]
