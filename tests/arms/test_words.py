@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kabc.arms.words import counted, cut, listed
+from kabc.arms.words import cut, listed
 
 
 @settings(max_examples=40, deadline=None)
@@ -14,10 +14,6 @@ def test_what_is_shown_of_a_value_is_one_short_line(value: object) -> None:
     assert len(cut(value).splitlines()) == 1
     assert len(cut([value] * 500)) < 1000
     assert cut("x" * 201) == repr("x" * 197 + "...")
-
-
-def test_one_is_singular_and_every_other_number_plural() -> None:
-    assert [counted(n, "row") for n in (0, 1, 2, 1200)] == ["0 rows", "1 row", "2 rows", "1,200 rows"]
 
 
 def test_of_many_names_some_are_listed_and_the_rest_counted() -> None:

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from kabc.strategies.wording import main_claim, pairs_claim, percent
-
-
-@pytest.mark.parametrize(
-    ("probability", "text"), [(0.05, "5 %"), (0.07, "7 %"), (0.1, "10 %"), (1.0, "100 %"), (0.001, "0.1 %")]
-)
-def test_probabilities_are_percentages(probability: float, text: str) -> None:
-    assert percent(probability) == text
+from kabc.strategies.wording import exactly, main_claim, pairs_claim, wrong_at_most
 
 
 def test_a_grouping_is_claimed_only_once_it_is_decided() -> None:
@@ -21,6 +12,12 @@ def test_a_grouping_is_claimed_only_once_it_is_decided() -> None:
     assert main_claim("contradicted", 4, 0.05) == "There are more than 4 groups: wrong with probability at most 5 %."
     for status in (None, "budget", "exhausted", "interrupted", "stopped"):
         assert main_claim(status, 4, 0.05) == pairs_claim(0.05)
+
+
+def test_a_guess_is_called_one() -> None:
+    guess = wrong_at_most(0.1, exactly(1), decided=False)
+    assert guess.startswith("Not decided: this grouping is a guess.") and "this grouping is wrong" not in guess
+    assert "If there is exactly 1 group, a decided grouping is wrong with probability at most 10 %." in guess
 
 
 def test_one_group_is_singular() -> None:

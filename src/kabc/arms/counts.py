@@ -8,9 +8,10 @@ from typing import Any
 
 from kabc.arms.scans import Scan
 from kabc.arms.values import Missing, infinite_values, missing_values, not_a_number
-from kabc.arms.words import counted, listed
+from kabc.arms.words import listed
 from kabc.arms.workspace import quoted
 from kabc.core.errors import ArmError
+from kabc.core.words import counted
 
 
 def natural(name: str) -> tuple[list[str | int], str]:

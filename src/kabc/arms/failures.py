@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kabc.arms.checks import expect, is_whole
-from kabc.arms.words import counted, cut
+from kabc.arms.words import cut
 from kabc.core.errors import ArmError
+from kabc.core.words import counted
 
 OnFailure = Literal["raise", "retry", "encode"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.arms.words import counted
 from kabc.core.errors import ArmError
+from kabc.core.words import counted
 
 
 class PoolArm:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from kabc.arms.rows import Rows
 from kabc.arms.values import Encoder, Kind
-from kabc.arms.words import counted
 from kabc.arms.workspace import quoted, readable
 from kabc.core.arrays import Array
 from kabc.core.errors import ArmError
+from kabc.core.words import counted
 
 FLOATS = ("FLOAT", "DOUBLE")
 NUMBERS = re.compile(

@@ -19,9 +19,9 @@ from kabc.arms.base import NamedArms
 from kabc.arms.rows import Rows, check_names
 from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
-from kabc.arms.words import counted
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.words import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine

@@ -15,8 +15,8 @@ import numpy as np
 
 from kabc.arms.base import NamedArms
 from kabc.arms.pools import PoolArm
-from kabc.arms.words import counted
 from kabc.core.errors import ArmError, KabcError, SettingsError
+from kabc.core.words import counted
 
 Timings = dict[str, list[float]]
 

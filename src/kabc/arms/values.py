@@ -16,10 +16,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.arms.words import counted
 from kabc.core.arrays import Array
 from kabc.core.errors import SampleError, SettingsError
 from kabc.core.samples import describe
+from kabc.core.words import counted
 
 Kind = Literal["number", "category", "text"]
 Missing = Literal["raise", "drop", "encode"]

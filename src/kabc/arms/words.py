@@ -1,4 +1,4 @@
-"""Values, counts and names as messages show them."""
+"""Values and names as messages show them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ def cut(value: object) -> str:
     """A value from outside, on one line and not long."""
     text = " ".join((value if isinstance(value, str) else repr(value)).split())
     return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
-
-
-def counted(count: int, noun: str) -> str:
-    """A count with its noun: "1 row", "3 rows"."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def listed(names: Iterable[str], most: int = _MOST_NAMES) -> str:

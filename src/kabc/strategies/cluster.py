@@ -35,9 +35,10 @@ from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition, components
 from kabc.core.partitions.leaders import leader_components
 from kabc.core.settings import arms_number, error_probability, positive_number, whole_number
+from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
-from kabc.strategies.wording import pairs_claim, percent
+from kabc.strategies.wording import pairs_claim
 
 Comparisons = Literal["all", "representatives"]
 

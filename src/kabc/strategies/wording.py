@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from kabc.core.words import counted, percent, plural
 from kabc.strategies.answers import Status
 
 
-def percent(probability: float) -> str:
-    """0.05 as "5 %"."""
-    return f"{100 * probability:.6g} %"
+def exactly(n_groups: int) -> str:
+    """The usual condition of a claim."""
+    return f"there {plural(n_groups, 'is')} exactly {counted(n_groups, 'group')}"
+
+
+def wrong_at_most(delta: float, condition: str, decided: bool, when: str = "") -> str:
+    """What is guaranteed of a grouping, before and after the strategy has decided."""
+    if decided:
+        return f"If {condition}, this grouping is wrong with probability at most {percent(delta)}{when}."
+    return (
+        "Not decided: this grouping is a guess. "
+        f"If {condition}, a decided grouping is wrong with probability at most {percent(delta)}{when}."
+    )
 
 
 def main_claim(status: Status | None, n_clusters: int, delta: float, when: str = "") -> str:
     """What is guaranteed of a strategy that knows K; `when` says at which times, if not only at the end."""
-    groups = "1 group" if n_clusters == 1 else f"{n_clusters:,} groups"
     if status == "decided":
-        return f"If there are exactly {groups}, this grouping is wrong with probability at most {percent(delta)}{when}."
+        return wrong_at_most(delta, exactly(n_clusters), True, when)
     if status == "contradicted":
+        groups = counted(n_clusters, "group")
         return f"There are more than {groups}: wrong with probability at most {percent(delta)}{when}."
     return pairs_claim(delta, when)
 

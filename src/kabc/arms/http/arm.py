@@ -13,8 +13,8 @@ from kabc.arms.http.calls import Call
 from kabc.arms.http.client import Client
 from kabc.arms.http.pacing import Pace, in_order, pause_after
 from kabc.arms.http.spending import Spending
-from kabc.arms.words import counted
 from kabc.core.errors import ArmError, KabcError
+from kabc.core.words import counted
 
 _TOO_MANY = 429
 

@@ -37,11 +37,12 @@ from kabc.core.arrays import Array
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.settings import positive_number, whole_number
+from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, checked_samples, evidence_of_means, in_units
 from kabc.strategies.peers.acb.collection import Collection, Mean
 from kabc.strategies.peers.acb.rules import Proven, Rule, Search
-from kabc.strategies.peers.words import exactly, percent, wrong_at_most
+from kabc.strategies.wording import exactly, wrong_at_most
 
 _Step = Literal["represent", "screen", "measure", "classify"]
 

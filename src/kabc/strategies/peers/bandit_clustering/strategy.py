@@ -35,7 +35,7 @@ from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, checked_samples, evidence_of_means, in_units
 from kabc.strategies.peers.bandit_clustering.reading import Reading
 from kabc.strategies.peers.bandit_clustering.search import Index, Search
-from kabc.strategies.peers.words import exactly, wrong_at_most
+from kabc.strategies.wording import exactly, wrong_at_most
 
 _MOST_VALUES = 4_000_000  # numbers asked for in one round: 32 MB
 

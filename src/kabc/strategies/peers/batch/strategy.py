@@ -37,7 +37,7 @@ from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, k
 from kabc.strategies.cluster import assumptions
 from kabc.strategies.peers.batch.methods import Method, Start, farthest_first, k_means, linkage, spectral
 from kabc.strategies.peers.batch.permutation import SAMPLES_PER_ARM, MMDPermutation
-from kabc.strategies.peers.words import exactly
+from kabc.strategies.wording import exactly
 
 _METHODS: dict[str, tuple[Method, str]] = {
     "kernel-kmeans": (partial(k_means, start="random"), "kernel K-means (Dhillon et al. 2004), random first centres"),

@@ -34,12 +34,13 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.samples import as_points
 from kabc.core.settings import positive_number, whole_number
+from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, evidence_of_means, in_units
 from kabc.strategies.peers.boc.allocation import raised
 from kabc.strategies.peers.boc.loops import Loops, compiled_loops
 from kabc.strategies.peers.boc.thresholds import heuristic_threshold, proven_threshold
-from kabc.strategies.peers.words import exactly, percent, wrong_at_most
+from kabc.strategies.wording import exactly, wrong_at_most
 
 ThresholdName = Literal["proven", "heuristic"]
 Sampling = Literal["tracking", "uniform", "oracle"]

@@ -16,10 +16,11 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import FiniteKernel, Kernel
 from kabc.core.partitions import Partition, components, single_linkage
 from kabc.core.settings import positive_number, whole_number
+from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee, Round, Status
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import assumptions
-from kabc.strategies.peers.words import exactly, percent, wrong_at_most
+from kabc.strategies.wording import exactly, wrong_at_most
 
 Memory = TypeVar("Memory")
 Samples = tuple[NDArray[Any], ...]  # of each arm, (t, d)

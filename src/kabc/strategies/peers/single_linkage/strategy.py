@@ -39,10 +39,10 @@ from kabc.core.errors import SampleError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.settings import positive_number, whole_number
+from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, evidence_of_means, in_units
 from kabc.strategies.peers.boc.thresholds import proven_threshold
-from kabc.strategies.peers.words import percent
 
 
 class SingleLinkage(Stepwise):

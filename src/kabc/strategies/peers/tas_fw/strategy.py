@@ -49,7 +49,7 @@ from kabc.strategies.peers.tas_fw.classes import Task, checked_task, class_size
 from kabc.strategies.peers.tas_fw.frank_wolfe import frank_wolfe_step
 from kabc.strategies.peers.tas_fw.judges import AllPairs, WholeClass
 from kabc.strategies.peers.tas_fw.likelihoods import pooled_pmfs
-from kabc.strategies.peers.words import exactly, wrong_at_most
+from kabc.strategies.wording import exactly, wrong_at_most
 
 Sampling = Literal["frank-wolfe", "uniform"]
 _MOST_GROUPS = 40_000  # partitions times K, up to which a class is judged whole: 1 to 10 milliseconds a round
