@@ -539,7 +539,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "two ways to stop": ({"min_separation": 1.0}, SettingsError, "pass one of them"),
     "delta zero": ({"delta": 0.0}, SettingsError, "delta.*0"),
     "delta percent": ({"delta": 5}, SettingsError, "delta.*5"),
-    "no such strategy": ({"strategy": "magic"}, SettingsError, "'kabc'.*'magic'"),
+    "no such strategy": ({"strategy": "magic"}, SettingsError, "'magic'.*kabc-tight"),
     "no such option": ({"strategy_options": {"speed": 9}}, SettingsError, "speed"),
     "bad option": ({"strategy": "kabc", "strategy_options": {"growth": 0.5}}, SettingsError, "growth.*0.5"),
     "bad kernel": ({"kernel": "rbf"}, SettingsError, "kernel.*'rbf'"),
