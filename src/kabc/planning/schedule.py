@@ -55,7 +55,7 @@ class Plan:
     >>> import kabc
     >>> plan = kabc.plan(n_arms=12, n_clusters=3, gap=0.3, variances=0.5, strategy="kabc")
     >>> plan.expected_round, plan.expected_samples, plan.estimated
-    (8, 105552, False)
+    (7, 45396, False)
     """
 
     n_arms: int

@@ -39,6 +39,18 @@ class Comparison:
 
     `groups` pairs each old group with the new one that it overlaps most, over all groups together; an arm has changed
     when its two groups are no such pair. `adjusted_rand` is the agreement on the common arms: 1 if equal.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def machine(mean):
+    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
+    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> monday = kabc.cluster(arms, n_clusters=2, seed=0)
+    >>> tuesday = kabc.cluster(arms | {"c": machine(9.0)}, n_clusters=2, seed=0)
+    >>> found = kabc.compare(monday, tuesday)
+    >>> found.same, [change.arm for change in found.changes]
+    (False, ['c'])
     """
 
     old_status: str
@@ -77,7 +89,19 @@ class Comparison:
 
 
 def compare(old: Result, new: Result) -> Comparison:
-    """Match the groups of two results by best overlap and find the arms that changed."""
+    """Match the groups of two results by best overlap and find the arms that changed.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def machine(mean):
+    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
+    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> monday = kabc.cluster(arms, n_clusters=2, seed=0)
+    >>> tuesday = kabc.cluster(arms, n_clusters=2, seed=1)
+    >>> kabc.compare(monday, tuesday).same
+    True
+    """
     before, now = _Side.of(old), _Side.of(new)
     common = [name for name in now.place if name in before.place]
     if not common:

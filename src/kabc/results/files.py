@@ -34,6 +34,17 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     """Read a result that `Result.save` wrote, with this version of kabc or an older one.
 
     Names of arms that are texts, numbers, True, False, None or tuples of these keep their type, others are texts now.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def machine(mean):
+    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
+    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
+    >>> result.save("result.json")
+    >>> kabc.load_result("result.json") == result
+    True
     """
     try:
         read = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)

@@ -19,7 +19,18 @@ from kabc.strategies.answers import Guarantee, Round, Status
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """How the evidence grew, for pictures: rounds (thinned out when there are many), to four decimals."""
+    """How the evidence grew, for pictures: rounds (thinned out when there are many), to four decimals.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def machine(mean):
+    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
+    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> trace = kabc.cluster(arms, n_clusters=2, seed=0).trace
+    >>> trace.strength.shape == (len(trace.n_samples), 3, 3)
+    True
+    """
 
     n_samples: NDArray[np.int64]  # (T,), all samples told so far
     strength: NDArray[np.float64]  # (T, N, N), as `Evidence.strength`
@@ -42,13 +53,32 @@ class Result:
 
     Attributes
     ----------
-    samples_per_arm : every sample drawn: pilot, discarded and unfinished rounds included.
-    n_unused : samples of a round that was not finished: drawn, counted, not tested.
-    notes : what was decided about the values, and heuristic warnings.
-    price : of one sample; `seconds` the run took.
-    samples : the first samples of each arm, at most 500 (fewer when arms or columns are many), for pictures.
-    columns : names of the columns of a sample, where known.
-    trace : how the evidence grew; None with more than 40 arms.
+    samples_per_arm : dict
+        Every sample drawn, by arm. Pilots, discarded and unfinished rounds are included.
+    n_unused : int
+        Samples of a round that was not finished: drawn and counted, but not tested.
+    notes : tuple of str
+        What was decided about the values, and heuristic warnings.
+    price : float
+        Of one sample.
+    seconds : float
+        How long the run took.
+    samples : dict
+        The first samples of each arm, for pictures: at most 500, fewer when arms or columns are many.
+    columns : tuple of str
+        Names of the columns of a sample, where known.
+    trace : Trace or None
+        How the evidence grew; None with more than 40 arms.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def machine(mean):
+    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
+    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
+    >>> result.groups, result.certified, result.n_samples
+    ((('a', 'c'), ('b',)), True, 36)
     """
 
     names: tuple[Hashable, ...]
