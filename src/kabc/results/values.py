@@ -78,7 +78,7 @@ class Result:
     >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
     >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> result.groups, result.certified, result.n_samples
-    ((('a', 'c'), ('b',)), True, 36)
+    ((('a', 'c'), ('b',)), True, 21)
     """
 
     names: tuple[Hashable, ...]
