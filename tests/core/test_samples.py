@@ -50,7 +50,7 @@ def test_lists_and_other_array_likes_are_accepted() -> None:
 @pytest.mark.parametrize(
     ("samples", "message"),
     [
-        ([1.0, math.nan], r"1 sample value\(s\) are not finite, the first is nan in row 1, column 0; decide what"),
+        ([1.0, math.nan], r"1 value of the samples is not finite, the first is nan in row 1, column 0; decide what"),
         ([[1.0, 2.0], [3.0, -math.inf]], "the first is -inf in row 1, column 1"),
         ([], r"non-empty array of shape \(n,\) or \(n, d\), got shape \(0,\); one row"),
         (np.zeros((3, 0)), r"got shape \(3, 0\)"),

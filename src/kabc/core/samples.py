@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SampleError
+from kabc.core.words import counted, plural
 
 
 def as_points(samples: ArrayLike) -> Array:  # -> (n, d)
@@ -69,9 +70,11 @@ def _finite(points: Array) -> Array:
     bad = ~np.isfinite(points)
     if bad.any():
         row, column = (int(v) for v in np.argwhere(bad)[0])
+        n_bad = int(bad.sum())
         raise SampleError(
-            f"{int(bad.sum())} sample value(s) are not finite, the first is {points[row, column]} in row {row}, "
-            f"column {column}; decide what a missing value means before drawing (dropping it changes the distribution)"
+            f"{counted(n_bad, 'value')} of the samples {plural(n_bad, 'is')} not finite, the first is "
+            f"{points[row, column]} in row {row}, column {column}; decide what a missing value means before drawing "
+            "(dropping it changes the distribution)"
         )
     return points
 
@@ -86,7 +89,7 @@ def expect_columns(points: NDArray[Any], columns: int) -> None:  # (n, d)
     """All arms and rounds have the same columns."""
     if points.shape[1] != columns:
         raise SampleError(
-            f"samples have {points.shape[1]} column(s), those before have {columns}; "
+            f"samples have {counted(points.shape[1], 'column')}, those before have {columns}; "
             "all arms and rounds need the same columns"
         )
 

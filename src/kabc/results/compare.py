@@ -43,11 +43,9 @@ class Comparison:
     Examples
     --------
     >>> import kabc
-    >>> def machine(mean):
-    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
-    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
     >>> monday = kabc.cluster(arms, n_clusters=2, seed=0)
-    >>> tuesday = kabc.cluster(arms | {"c": machine(9.0)}, n_clusters=2, seed=0)
+    >>> tuesday = kabc.cluster(arms | {"c": arms["b"]}, n_clusters=2, seed=0)
     >>> found = kabc.compare(monday, tuesday)
     >>> found.same, [change.arm for change in found.changes]
     (False, ['c'])
@@ -94,9 +92,7 @@ def compare(old: Result, new: Result) -> Comparison:
     Examples
     --------
     >>> import kabc
-    >>> def machine(mean):
-    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
-    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
     >>> monday = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> tuesday = kabc.cluster(arms, n_clusters=2, seed=1)
     >>> kabc.compare(monday, tuesday).same

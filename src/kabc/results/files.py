@@ -38,9 +38,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     Examples
     --------
     >>> import kabc
-    >>> def machine(mean):
-    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
-    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
     >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> result.save("result.json")
     >>> kabc.load_result("result.json") == result

@@ -24,9 +24,7 @@ class Trace:
     Examples
     --------
     >>> import kabc
-    >>> def machine(mean):
-    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
-    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
     >>> trace = kabc.cluster(arms, n_clusters=2, seed=0).trace
     >>> trace.strength.shape == (len(trace.n_samples), 3, 3)
     True
@@ -73,9 +71,7 @@ class Result:
     Examples
     --------
     >>> import kabc
-    >>> def machine(mean):
-    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
-    >>> arms = {"a": machine(0.0), "b": machine(9.0), "c": machine(0.0)}
+    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
     >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> result.groups, result.certified, result.n_samples
     ((('a', 'c'), ('b',)), True, 21)

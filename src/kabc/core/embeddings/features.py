@@ -22,6 +22,7 @@ from kabc.core.embeddings import means
 from kabc.core.errors import SampleError, SettingsError
 from kabc.core.kernels import FiniteKernel, Kernel
 from kabc.core.kernels.base import keep_whole
+from kabc.core.words import counted
 
 _CHUNK_ROWS = 128  # features of a chunk stay in the second-level cache
 _FARTHEST = 1e150  # beyond, a product with a frequency could overflow
@@ -144,7 +145,9 @@ class FeatureSums:
     def extended(self, samples: Sequence[NDArray[Any]]) -> Self:  # N arrays (n_i, d), n_i >= 0
         """These sums and the samples of each arm, in arm order."""
         if len(samples) != self.n_arms:
-            raise SampleError(f"samples must be one array for each of {self.n_arms} arms, got {len(samples)} array(s)")
+            raise SampleError(
+                f"samples must be one array for each of {self.n_arms} arms, got {counted(len(samples), 'array')}"
+            )
         new = self._copied()
         for arm, points in enumerate(samples):
             for start in range(0, len(points), _CHUNK_ROWS):
@@ -212,5 +215,6 @@ class FeatureSums:
             self._columns, self._sums = columns, np.zeros((self.n_arms, n_features))
         if self._columns != columns:
             raise SampleError(
-                f"samples have {columns} column(s), those before have {self._columns}; all arms need the same columns"
+                f"samples have {counted(columns, 'column')}, those before have {self._columns}; "
+                "all arms need the same columns"
             )

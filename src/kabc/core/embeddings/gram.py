@@ -22,6 +22,7 @@ from kabc.core.embeddings.block_sums import Engine, block_sums
 from kabc.core.errors import SampleError
 from kabc.core.kernels import Kernel
 from kabc.core.kernels.base import keep_whole
+from kabc.core.words import counted
 
 _PAIRS = 2**18  # pairs of one request that are looked up at a time
 
@@ -59,7 +60,9 @@ class GramSums:
     def extended(self, samples: Sequence[NDArray[Any]]) -> Self:  # N arrays (m_i, d), m_i >= 0
         """These embeddings with new samples of each arm."""
         if len(samples) != self.n_arms:
-            raise SampleError(f"samples must be one array for each of {self.n_arms} arms, got {len(samples)} array(s)")
+            raise SampleError(
+                f"samples must be one array for each of {self.n_arms} arms, got {counted(len(samples), 'array')}"
+            )
         _same_columns([*self._samples, *samples])
         new = copy.copy(self)
         new._samples = [_joined(old, more) for old, more in zip(self._samples, samples, strict=True)]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SampleError
+from kabc.core.words import counted
 
 
 class Embedding(Protocol):
@@ -76,5 +77,6 @@ def enough(counts: NDArray[np.int64], least: int, arms: NDArray[np.intp] | None 
     if (counts < least).any():
         worst = int(np.argmin(counts))
         raise SampleError(
-            f"{counts[worst]} sample(s), at least {least} are needed; draw {least - counts[worst]} or more from it"
+            f"{counted(int(counts[worst]), 'sample')}, at least {least} are needed; "
+            f"draw {least - counts[worst]} or more from it"
         ).of_arm(worst if arms is None else int(arms[worst]))

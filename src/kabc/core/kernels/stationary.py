@@ -13,6 +13,7 @@ from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.core.kernels.base import Kernel, keep_positive
 from kabc.core.samples import as_points, same_columns
+from kabc.core.words import counted
 
 Metric = Literal["euclidean", "manhattan"]
 
@@ -229,7 +230,7 @@ def median_distance(points: ArrayLike, metric: Metric = "euclidean") -> float:  
     positive = distances[distances > 0]
     if not len(positive):
         raise SettingsError(
-            f"the median heuristic needs at least two different points, got {len(chosen)} point(s) "
+            f"the median heuristic needs at least two different points, got {counted(len(chosen), 'point')} "
             f"equal to {chosen[0].tolist()}; declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)"
         )
     return float(np.median(positive if metric == "manhattan" else np.sqrt(positive)))

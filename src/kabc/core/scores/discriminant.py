@@ -17,12 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import FeatureMap
-
-Labels = NDArray[np.intp]
 
 RIDGES = (1e-3, 1e-2, 1e-1)
 
@@ -33,7 +30,7 @@ class Scorer:
 
     weights: Array  # (D, G)
     offsets: Array  # (G,)
-    labels: Labels  # (N,)
+    labels: Index  # (N,)
 
     def scores(self, features: Array) -> Array:  # (n, D) -> (n, G)
         """u_g of each sample."""
@@ -49,7 +46,7 @@ class Moments:
         self._sums: Array | None = None  # (N, D)
         self._squares: Array | None = None  # (D, D)
 
-    def absorb(self, features: Array, arms: Labels) -> None:  # (n, D), (n,)
+    def absorb(self, features: Array, arms: Index) -> None:  # (n, D), (n,)
         """Add samples of the given arms."""
         if self._sums is None or self._squares is None:
             self._sums = np.zeros((len(self.counts), features.shape[1]))
@@ -58,7 +55,7 @@ class Moments:
         self._squares += features.T @ features
         self.counts += np.bincount(arms, minlength=len(self.counts))
 
-    def scorers(self, core: Labels, known: Labels, n_groups: int) -> list[Scorer]:
+    def scorers(self, core: Index, known: Index, n_groups: int) -> list[Scorer]:
         """A discriminant for each ridge. `known` are group numbers that are taken for granted, -1 where there is none.
 
         If some are known, all other arms join the nearest group. If none is, the arms of `core` are grouped by average
@@ -80,7 +77,7 @@ class Moments:
         within = self._squares - (means * self.counts[:, None]).T @ means
         return within / max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
 
-    def _scorer(self, whitened: Array, basis: Array, core: Labels, known: Labels, n_groups: int) -> Scorer:
+    def _scorer(self, whitened: Array, basis: Array, core: Index, known: Index, n_groups: int) -> Scorer:
         seen = np.flatnonzero(self.counts > 0)
         labels = known.copy()
         if (known < 0).all():
@@ -98,7 +95,7 @@ class Moments:
         return Scorer(basis @ centres.T, 0.5 * np.einsum("gd,gd->g", centres, centres), labels)
 
 
-def _linkage(points: Array, n_groups: int) -> Labels:  # (n, D) -> (n,)
+def _linkage(points: Array, n_groups: int) -> Index:  # (n, D) -> (n,)
     """Agglomerative grouping by average distance."""
     if len(points) <= n_groups:
         return np.arange(len(points))

@@ -15,18 +15,16 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.partitions import single_linkage
 
-Labels = NDArray[np.intp]
-Method = Callable[[Array, int, int], Labels]  # squared distances (N, N), K, seed -> (N,)
+Method = Callable[[Array, int, int], Index]  # squared distances (N, N), K, seed -> (N,)
 Start = Literal["random", "k-means++"]
 _RESTARTS = 20
 
 
-def k_means(squared: Array, n_groups: int, seed: int, *, start: Start) -> Labels:  # (N, N) -> (N,)
+def k_means(squared: Array, n_groups: int, seed: int, *, start: Start) -> Index:  # (N, N) -> (N,)
     """Kernel K-means: Lloyd's algorithm on mean embeddings, the best of several starts."""
     return _k_means(_points(squared), n_groups, seed, start)
 
@@ -38,7 +36,7 @@ def _points(squared: Array) -> Array:  # (N, N) -> (N, N)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def spectral(squared: Array, n_groups: int, seed: int) -> Labels:  # (N, N) -> (N,)
+def spectral(squared: Array, n_groups: int, seed: int) -> Index:  # (N, N) -> (N,)
     """K-means on the rows, scaled to length 1, of the K largest eigenvectors of L."""
     between = squared[~np.eye(len(squared), dtype=np.bool_)]
     scale = float(np.median(np.sqrt(between))) or 1.0  # if all arms are equal any scale will do
@@ -52,12 +50,12 @@ def spectral(squared: Array, n_groups: int, seed: int) -> Labels:  # (N, N) -> (
     return _k_means(rows / np.where(lengths > 0, lengths, 1.0), n_groups, seed, "k-means++")
 
 
-def linkage(squared: Array, n_groups: int, seed: int) -> Labels:  # (N, N) -> (N,)
+def linkage(squared: Array, n_groups: int, seed: int) -> Index:  # (N, N) -> (N,)
     """Single linkage: the minimum spanning tree without its K - 1 longest edges."""
     return np.array(single_linkage(squared, n_groups).labels, dtype=np.intp)
 
 
-def farthest_first(squared: Array, n_groups: int, seed: int) -> Labels:  # (N, N) -> (N,)
+def farthest_first(squared: Array, n_groups: int, seed: int) -> Index:  # (N, N) -> (N,)
     """Centres are arm 0, then always the arm farthest from its nearest centre; arms belong to the nearest centre."""
     centres = [0]  # arbitrary in the paper
     while len(centres) < n_groups:
@@ -65,7 +63,7 @@ def farthest_first(squared: Array, n_groups: int, seed: int) -> Labels:  # (N, N
     return np.asarray(squared[:, centres].argmin(axis=1), dtype=np.intp)
 
 
-def _k_means(points: Array, n_groups: int, seed: int, start: Start) -> Labels:  # (N, D) -> (N,)
+def _k_means(points: Array, n_groups: int, seed: int, start: Start) -> Index:  # (N, D) -> (N,)
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
