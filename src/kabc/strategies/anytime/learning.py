@@ -123,8 +123,9 @@ class Learning:
             self.learners = lesson.refitted
             self._n_fitted = self.n_samples
             return
+        owners = batch.owners
         for learner, features in zip(self.learners, lesson.features, strict=True):
-            learner.absorb(features, batch.owners)
+            learner.absorb(features, owners)
 
     def rescore(self, core: Index, known: Index, n_groups: int) -> None:  # (C,), (N,)
         """Fix the scores of the next round; `known` are groups that are taken for granted, -1 where there is none."""
