@@ -188,7 +188,7 @@ def test_repeated_points_do_not_pull_the_median_to_zero() -> None:
 
 @pytest.mark.parametrize("pilot", [[2.5, 2.5, 2.5], [2.5]])
 def test_equal_points_have_no_median_distance(pilot: list[float]) -> None:
-    with pytest.raises(SettingsError, match=rf"got {len(pilot)} point\(s\) equal to \[2.5\]; declare the bandwidth"):
+    with pytest.raises(SettingsError, match=rf"got {len(pilot)} points? equal to \[2.5\]; declare the bandwidth"):
         Gaussian.from_pilot(pilot)
 
 

@@ -1,0 +1,109 @@
+"""What a result of a run knows: samples, trace, estimates, notes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import kabc
+from kabc.arms.base import NamedArms
+from kabc.arms.callables import CallableArm
+from kabc.strategies.answers import Round
+from tests.running.examples import KERNEL, normal, three_groups
+
+
+def test_a_result_keeps_the_first_samples_of_each_arm_and_the_time_it_took() -> None:
+    seen: list[float] = []
+
+    def draw(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        values = rng.normal(size=n)
+        seen.extend(values)
+        return values
+
+    result = kabc.cluster({"a": draw, "b": normal(9)}, 2, strategy="kabc", seed=0)
+    assert np.array_equal(result.samples["a"][:, 0], seen[:500])
+    assert result.samples["b"].shape == (min(500, result.samples_per_arm["b"]), 1)
+    assert result.seconds > 0
+
+
+@pytest.mark.parametrize("strategy", ["anytime", "kabc"])
+def test_the_trace_ends_with_the_evidence(strategy: str) -> None:
+    result = kabc.cluster(three_groups(), 3, seed=0, strategy=strategy)
+    assert result.trace is not None
+    assert result.trace.n_samples.tolist() == [one.n_samples for one in result.rounds]
+    np.testing.assert_allclose(result.trace.strength[-1], result.evidence.strength, atol=1e-4)
+
+
+def test_there_is_no_trace_of_many_arms() -> None:
+    result = kabc.cluster([normal(0)] * 41, 2, seed=0, max_samples=300)
+    assert result.trace is None
+
+
+def test_an_undecided_result_estimates_what_is_missing() -> None:
+    """Two arms nearly told apart need about as many samples as a longer run takes."""
+    arms = {"a": normal(0), "b": normal(1.0), "far": normal(30)}
+    whole = kabc.cluster(arms, 3, seed=2)
+    part = kabc.cluster(arms, 3, seed=2, max_samples=whole.n_samples * 2 // 3)
+    assert whole.needs is None
+    assert part.needs is not None
+    assert set(part.needs) == {"a", "b"}
+    missing = whole.samples_per_arm["a"] - part.samples_per_arm["a"]
+    assert missing / 6 < part.needs["a"] < missing * 6
+    assert f"needs about {part.needs['a']:,} more samples of a, " in str(part)
+    assert "estimate" in str(part)
+
+
+@pytest.mark.parametrize("discards", [False, True])
+def test_thresholds_are_extrapolated_by_the_square_root_of_the_samples(discards: bool) -> None:
+    result = kabc.cluster([normal(0), normal(9)], 2, seed=0, kernel=KERNEL, max_samples=1)
+    half = np.array([[0.0, 0.5], [0.5, 0.0]])
+    seen = kabc.Evidence.of_distances(
+        np.zeros((2, 2), dtype=np.int64), np.full(2, 100), half, np.ones((2, 2)), np.ones(2)
+    )
+    rounds = (Round(1, 0.05, 100, 300 if discards else 200, 1),)
+    result = dataclasses.replace(result, evidence=seen, rounds=rounds, labels=(0, 1))
+    assert result.needs == dict.fromkeys((0, 1), 400 if discards else 300)
+
+
+def test_nothing_is_estimated_before_evidence_has_grown() -> None:
+    assert kabc.cluster(three_groups(), 3, seed=0, max_samples=10).needs is None
+
+
+def test_the_smallest_groups_are_printed_first() -> None:
+    lines = str(kabc.cluster(three_groups(), 3, seed=0)).splitlines()
+    assert [line.strip() for line in lines[1:4]] == [
+        "group 3, 1 arm: d",
+        "group 1, 2 arms: a, c",
+        "group 2, 2 arms: b, e",
+    ]
+    assert lines[4].startswith("samples per arm: ")
+
+
+def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:
+    arms = NamedArms(
+        {"a": CallableArm(normal(0)), "b": CallableArm(normal(9))}, ["failures: none"], ["latency"], price=0.5
+    )
+    result = kabc.cluster(arms, 2, seed=0)
+    assert result.notes == ("failures: none",)
+    assert result.columns == ("latency",)
+    assert result.spent == result.n_samples / 2
+    for text in (str(result), result.certificate()):
+        assert "note: failures: none" in text
+        assert f"spent: {result.spent:g}" in text
+
+
+def test_drift_is_noted_and_steady_arms_are_not() -> None:
+    drawn = 0
+
+    def warming(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        nonlocal drawn
+        drawn += n
+        return rng.normal(drawn / 100, 1, n)
+
+    result = kabc.cluster({"cold": normal(-9), "warming": warming}, 2, seed=0, kernel=KERNEL)
+    assert len(result.notes) == 1
+    assert "drift? arm warming, column 1" in result.notes[0]
+    assert "heuristic" in result.notes[0]
