@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kabc.running.cluster import cluster
     from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "KABC",
