@@ -56,7 +56,7 @@ def kept_rows(result: Result) -> list[NDArray[Any]]:  # N arrays (m_i, d)
     rows = [np.asarray(result.samples.get(name, ())) for name in result.names]
     if any(block.ndim != 2 or not block.size for block in rows):
         raise SettingsError(
-            "this result has no kept samples for at least one arm, so its values cannot be drawn; run it again"
+            "this result keeps no samples of at least one arm, so its values cannot be drawn; run it again"
         )
     most = max(2, _MOST_VALUES // (len(rows) * rows[0].shape[1]))
     return [block[:most] for block in rows]
