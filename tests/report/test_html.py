@@ -168,7 +168,7 @@ def test_a_picture_that_cannot_be_drawn_gives_its_reason() -> None:
 def test_what_is_missing_to_decide_is_called_an_estimate() -> None:
     result = full_result([0, 0, 1, 1], "budget")
     assert result.needs
-    assert "(an estimate, no promise)" in report_html(result)
+    assert "(an estimate, not a promise)" in report_html(result)
     assert "an estimate" not in Page(report_html(full_result([0, 0, 1, 1]))).text
 
 
