@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
@@ -15,93 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import kabc
-from kabc import ArmError, Result, SettingsError
-from kabc.arms.failures import SpendError
-
-Rows = NDArray[np.float64]
-KERNEL = kabc.Gaussian(bandwidth=1.0)
-
-
-def normal(n: int, rng: np.random.Generator, mean: float) -> Rows:
-    return rng.normal(mean, 1.0, n)
-
-
-def picklable_arms() -> dict[str, Any]:
-    return {name: partial(normal, mean=mean) for name, mean in zip("abcde", (0, 9, 0, 18, 9), strict=True)}
-
-
-def mixed_arms() -> dict[str, Any]:
-    """Functions that can be sent, one that cannot, a pool."""
-    pool = np.random.default_rng(0).normal(9, 1, 3000)
-    return picklable_arms() | {"b": lambda n, rng: rng.normal(9, 1, n), "e": pool}
-
-
-class Slow:
-    """A live arm: drawn one sample at a time, by one task at a time."""
-
-    one_at_a_time = True
-    remaining = None
-
-    def __init__(self, mean: float, log: list[Any], name: str = "") -> None:
-        self.mean, self.log, self.name = mean, log, name
-        self.busy = threading.Lock()
-        self.closed = 0
-
-    def draw(self, n: int, rng: np.random.Generator) -> Rows:
-        assert self.busy.acquire(blocking=False), "drawn by two tasks at a time"
-        self.log.append((self.name, n))
-        time.sleep(0.0005)
-        self.busy.release()
-        return rng.normal(self.mean, 1.0, (n, 1))
-
-    def close(self) -> None:
-        self.closed += 1
-
-
-class Reversed(Executor):
-    """Runs what it is given when asked for the last of it, newest first."""
-
-    def __init__(self) -> None:
-        self.tasks: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
-        self.n_tasks = 0
-        threading.Thread(target=self._work, daemon=True).start()
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-        self.tasks.append((future, fn, args))
-        self.n_tasks += 1
-        return future
-
-    def _work(self) -> None:
-        while True:
-            time.sleep(0.01)
-            while self.tasks:
-                future, fn, args = self.tasks.pop()
-                if future.set_running_or_notify_cancel():
-                    future.set_result(fn(*args))
+from kabc import ArmError, SettingsError
+from tests.running.live import KERNEL, Reversed, Rows, Slow, mixed_arms, normal, picklable_arms, run, same
 
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Executor]:
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         yield pool
-
-
-def same(one: Result, other: Result) -> bool:
-    return (
-        one.labels == other.labels
-        and one.samples_per_arm == other.samples_per_arm
-        and np.array_equal(one.evidence.strength, other.evidence.strength, equal_nan=True)
-        and all(np.array_equal(one.samples[name], other.samples[name]) for name in one.names)
-    )
-
-
-def run(arms: Any, **settings: Any) -> Result:
-    usual: dict[str, Any] = {"n_clusters": 3, "seed": 5, "strategy": "kabc", "progress": False}
-    return kabc.cluster(arms, **(usual | settings))
 
 
 # ---------------------------------------------------------------- parallel = serial
@@ -224,132 +145,6 @@ def test_every_round_has_a_random_order_of_its_own() -> None:
     assert all(sorted(one) == list("abcdefgh") for one in rounds)
     assert len(set(rounds)) == len(rounds) > 1
     assert rounds[0] != "abcdefgh"
-
-
-# ---------------------------------------------------------------- interrupted
-
-
-def stops_after(n_calls: int, error: BaseException, mean: float = 0.0) -> Callable[[int, np.random.Generator], Rows]:
-    calls = 0
-
-    def draw(n: int, rng: np.random.Generator) -> Rows:
-        nonlocal calls
-        calls += 1
-        if calls > n_calls:
-            raise error
-        return rng.normal(mean, 1, n)
-
-    return draw
-
-
-@pytest.mark.parametrize("workers", [1, 4])
-@pytest.mark.parametrize(
-    ("error", "status"), [(KeyboardInterrupt(), "interrupted"), (SpendError("max_spend=3 is spent"), "budget")]
-)
-def test_what_ends_a_round_early_leaves_the_rounds_before_it(error: BaseException, status: str, workers: int) -> None:
-    """Ten rounds, and a piece of the eleventh: its samples are counted as drawn, and as not tested."""
-    drawn: list[int] = []
-
-    def counted(n: int, rng: np.random.Generator) -> Rows:
-        drawn.append(n)
-        return rng.normal(9, 1, n)
-
-    arms = {"a": stops_after(10, error), "b": counted, "c": counted, "d": partial(normal, mean=0.0)}
-    result = run(arms, n_clusters=3, strategy="anytime", workers=workers)
-    assert result.status == status
-    assert not result.certified
-    assert len(result.rounds) == 10
-    assert result.samples_per_arm["b"] + result.samples_per_arm["c"] == sum(drawn)
-    assert result.n_samples == result.rounds[-1].n_samples + result.n_unused
-    assert result.evidence.counts.sum() + result.n_unused == result.n_samples
-
-
-def test_the_evidence_of_an_interrupted_run_is_that_of_its_whole_rounds() -> None:
-    arms = {"a": partial(normal, mean=0.0), "b": partial(normal, mean=2.0)}
-    broken = run(arms | {"a": stops_after(12, KeyboardInterrupt())}, n_clusters=2, strategy="anytime")
-    strategy = kabc.AnytimeKABC(2, 2, 0.05)
-    until = run(arms, n_clusters=2, strategy=strategy, max_samples=broken.rounds[-1].n_samples)
-    assert np.array_equal(broken.evidence.log_evidence, until.evidence.log_evidence)
-    assert broken.labels == until.labels
-
-
-def test_an_interrupted_pilot_has_an_answer_too() -> None:
-    result = run({"a": stops_after(0, KeyboardInterrupt()), "b": partial(normal, mean=9.0)}, n_clusters=2)
-    assert result.status == "interrupted"
-    assert result.n_unused == result.n_samples
-    assert result.n_groups_at_least == 1
-    assert result.evidence.n_told_apart == 0
-    assert any("pilot" in note for note in result.notes)
-
-
-class Interrupting(kabc.AnytimeKABC):
-    """Ctrl-C comes while round 3 is compared."""
-
-    n_signals = 1
-
-    def tell(self, samples: Any) -> None:
-        if len(self.rounds) == 2:
-            for _ in range(self.n_signals):
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.01)
-        super().tell(samples)
-
-
-def test_a_comparison_is_finished_before_ctrl_c_takes_effect() -> None:
-    lines: list[str] = []
-    before = signal.getsignal(signal.SIGINT)
-    strategy = Interrupting(5, 3, 0.05)
-    result = run(picklable_arms(), strategy=strategy, progress=lines.append)
-    assert result.status == "interrupted"
-    assert len(result.rounds) == 3
-    assert result.n_unused == 0
-    assert any("interrupt again" in line for line in lines)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_an_answer_that_is_found_in_the_interrupted_round_is_the_answer() -> None:
-    class AtTheEnd(kabc.KABC):
-        def tell(self, samples: Any) -> None:
-            super().tell(samples)
-            if self.stopped:
-                os.kill(os.getpid(), signal.SIGINT)
-
-    assert run(picklable_arms(), strategy=AtTheEnd(5, 3, 0.05, KERNEL)).status == "decided"
-
-
-def test_ctrl_c_twice_leaves_a_comparison_without_an_answer() -> None:
-    class Twice(Interrupting):
-        n_signals = 2
-
-    with pytest.raises(KeyboardInterrupt):
-        run(picklable_arms(), strategy=Twice(5, 3, 0.05))
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_ctrl_c_while_drawing_ends_the_run_and_counts_what_was_under_way(workers: int) -> None:
-    main = threading.get_ident()
-    sent: list[bool] = []
-    drawn: list[int] = []
-
-    def slow(n: int, rng: np.random.Generator) -> Rows:
-        if len(drawn) >= 7 and not sent:
-            sent.append(True)
-            signal.pthread_kill(main, signal.SIGINT)
-        time.sleep(0.05 if workers > 1 else 0.01)
-        drawn.append(n)
-        return rng.normal(size=n)
-
-    result = run([slow, slow, slow], workers=workers, n_clusters=2, strategy="anytime")
-    assert result.status == "interrupted"
-    assert result.n_samples == sum(drawn)
-
-
-def test_progress_is_shown_while_workers_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kabc.running.progress._QUIET_SECONDS", 0.0)
-    lines: list[str] = []
-    run(picklable_arms(), workers=2, progress=lines.append)
-    assert any("drawing" in line for line in lines)
 
 
 # --- what an arm returns is ours
