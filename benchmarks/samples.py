@@ -337,7 +337,7 @@ def many_table(runs: Runs, cap: int) -> list[Row]:
 def print_samples(rows: list[Row], options: argparse.Namespace) -> None:
     print(
         f"Mean samples per arm at delta = {DELTA:g}; published: {options.published_seeds} seeds, anytime: "
-        f"{options.seeds} seeds, cap {options.cap:,} samples in all"
+        f"{options.seeds} seeds, cap {options.cap:,} samples in total"
     )
     print(
         f"{'instance':<17}{'N':>5}{'K':>4}{'published':>12}{'anytime':>10}{'fewer by':>11}  wrong (published, anytime)"
@@ -358,7 +358,7 @@ def print_samples(rows: list[Row], options: argparse.Namespace) -> None:
 
 
 def print_boc(rows: list[Row]) -> None:
-    print("\nMean samples in all at delta = 0.1, beside BOC (JMLR 25(186), figure 3 and table 1)")
+    print("\nMean total samples at delta = 0.1, beside BOC (JMLR 25(186), figure 3 and table 1)")
     print(f"{'instance':<17}{'anytime':>10}{'sd':>8}{'wrong':>10}{'BOC, proven':>13}{'BOC, unproven':>15}")
     for row in rows:
         proven = "-" if row["boc_proven"] is None else f"{row['boc_proven']:,.0f}"

@@ -110,7 +110,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=1))
         return
-    print(f"mean samples in all over {options.seeds} seeds, delta = {options.delta:g}")
+    print(f"mean total samples over {options.seeds} seeds, delta = {options.delta:g}")
     print(f"{'settings':<22}" + "".join(f"{name:>10}" for name in INSTANCES) + f"{'fewer by':>10}  wrong")
     for row in rows:
         figures = "".join(f"{row[name]:>10,.0f}" for name in INSTANCES)
