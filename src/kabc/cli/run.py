@@ -59,7 +59,7 @@ def _budget(config: Config, arms: NamedArms) -> int | None:
     left = [arm.remaining for arm in arms.values()]
     if any(count is None for count in left):
         raise SettingsError(
-            "these arms never run out: give --clusters (how many groups), or --max-samples (how much to draw; a lower "
-            "bound on the number of groups is then certified)"
+            "these arms have no end: give --clusters (the number of groups), or --max-samples (then a lower bound on "
+            "the number of groups is certified)"
         )
     return sum(count or 0 for count in left)

@@ -128,7 +128,7 @@ def _draw(pairs: PairMap, axes: Axes) -> None:
 
 
 def _heat(pairs: PairMap, axes: Axes) -> None:
-    """log2(evidence / threshold): red above the threshold, blue below, grey where there is nothing to compare."""
+    """Draw log2(evidence / threshold): red above the threshold, blue below, grey if there is nothing to compare."""
     import matplotlib
     from matplotlib.colors import TwoSlopeNorm
 

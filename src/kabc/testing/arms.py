@@ -50,7 +50,7 @@ class ArmConformance(ABC):
     def test_the_order_of_an_arm_with_an_end_does_not_depend_on_how_it_is_cut(self) -> None:
         cut, whole = self.make_arm(), self.make_arm()
         if whole.remaining is None:
-            return  # each draw is random by itself
+            return  # an arm without an end has no fixed order
         pieces: list[NDArray[np.float64]] = [self._draw(cut, 3, seed=1), self._draw(cut, 2, seed=2)]
         assert np.array_equal(np.concatenate(pieces), self._draw(whole, 5, seed=3))
 

@@ -58,7 +58,7 @@ class RandomFeatures(FiniteKernel):
                 f"RandomFeatures: kernel must be translation invariant, got {self.kernel!r}; "
                 "use it exactly, or choose a kernel such as kabc.Gaussian"
             )
-        self.kernel.frequencies(1, 1, np.random.default_rng(0))  # raises where there is no spectral density
+        self.kernel.frequencies(1, 1, np.random.default_rng(0))  # raises if there is no spectral density
         keep_whole(self, 2, n_features=self.n_features)
         keep_whole(self, 0, seed=self.seed)
         if self.n_features % 2:

@@ -14,7 +14,7 @@
 
 The score may be learnt from all samples of all arms. It only has to be fixed before the samples that it is applied to
 are drawn. Then every factor below has conditional mean <= 1 under H0, the wealth is a non-negative supermartingale that
-starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), whatever the distributions. The caller must make sure that
+starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), for all distributions. The caller must make sure that
 
 - samples of an arm are i.i.d., and under H0 the samples in one factor are exchangeable (product: independent);
 - a sample is used in at most one factor of an expert. Factors without a common sample are multiplied (their logs are
@@ -43,7 +43,7 @@ ROUNDING = 1e-12  # the sum of weights may differ from 1 by this much
 
 
 def log_product(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
-    """Bet on each sample by itself: log of (1 + h(x)) (1 - h(y))."""
+    """Bet on each sample separately: log of (1 + h(x)) (1 - h(y))."""
     # (1 + h(x)) (1 - h(y)) = 4 sigmoid(l(x)) sigmoid(-l(y)). Mean under H0: (1 + a)(1 - a) <= 1 with a = E h, for any
     # function h of one sample with values in [-1, 1].
     return np.asarray((LOG_2 - np.logaddexp(0, -_scores(x))) + (LOG_2 - np.logaddexp(0, _scores(y))))

@@ -9,15 +9,15 @@
 A partition is *consistent* if it has at most K groups and no pair told apart shares one. Call a statement forced if it
 holds in every consistent partition.
 
-Each representative sits in a group of its own, so |R| = K of them name all K groups. Suppose that every arm given a
-group so far belongs to it in every consistent partition. An arm told apart from a member of a group is not in that
-group; if this leaves one of the K groups, the arm is in that one, again in every consistent partition. By induction all
-labels are forced. If it leaves no group, no consistent partition exists: there are at least K + 1 groups. If every arm
-gets a group, at most one partition is consistent, and the labels are it, because no arm was told apart from a member of
-its own group.
+No two representatives share a group, so |R| = K of them name all K groups. Suppose that every arm with a label so far
+belongs to this group in every consistent partition. An arm told apart from a member of a group is not in that group. If
+only one of the K groups is left, the arm is in that one, again in every consistent partition. By induction all labels
+are forced. If no group is left, no consistent partition exists, and there are at least K + 1 groups. If every arm gets
+a group, at most one partition is consistent. The labels are this partition, because no arm was told apart from a member
+of its own group.
 
-So: if the true partition has K groups and no two arms of the same group are told apart, the true partition is
-consistent, every forced label is right, and a complete answer is the true partition and the only consistent one.
+Suppose that the true partition has K groups and no two arms of the same group are told apart. Then the true partition
+is consistent, every forced label is right, and a complete answer is the true partition and the only consistent one.
 
 With |R| < K an arm may be in a group that has no representative yet. Then only the groups that it is not in are known.
 The proof does not use that every group has an arm. So K = N is complete only once all pairs are told apart.

@@ -33,7 +33,7 @@ def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, le
             continue
         squares, factor = 0.0, -2.0 if left else 1.0
         for k in range(d):
-            # rounded before squaring, so that t is a distance
+            # rounded before squaring, so t is a true distance
             rounded = out.dtype.type(min(max(points[start + row, k] - centre[k], -_MOST), _MOST))
             squares += np.float64(rounded) * np.float64(rounded)
             out[first + k * width] = factor * rounded

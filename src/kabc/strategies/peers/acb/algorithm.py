@@ -63,7 +63,7 @@ class ActiveClustering(Stepwise):
         self.seed = whole_number("seed", seed, 0)
         self.keep_samples = bool(keep_samples)
         self._rule = rule
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._rng = np.random.default_rng(self.seed)
         self._attempt = 0
         self._candidate = self._pick()
@@ -251,7 +251,7 @@ class ActiveClustering(Stepwise):
         apart = self._labels[:, None] != self._labels[None, :]
         self._evidence = replace(self._evidence, told=np.where(apart, number, 0))
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         if self.stopped:

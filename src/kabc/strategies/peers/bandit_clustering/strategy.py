@@ -70,7 +70,7 @@ class BanditClustering(Stepwise):
         self.n_clusters = 2
         self.sigma = positive_number("sigma", sigma)
         self.seed = whole_number("seed", seed, 0)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._search: Search | None = None  # None until the first vector shows d
         self._reading: Reading | None = None
         self._drawn = np.zeros(self.n_arms, dtype=np.int64)
@@ -129,7 +129,7 @@ class BanditClustering(Stepwise):
     def _decide(self, labels: Index) -> None:  # (N,)
         self._status, self._labels, self._reading = "decided", labels, None
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         return Partition(tuple(self._labels.tolist()), certified=self.stopped)

@@ -94,7 +94,7 @@ class BOC(Stepwise):
         self.sigma = positive_number("sigma", sigma)
         self._floor = self._least_proportion(distance_ratio)
         self._truth = self._true_groups(oracle_means)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._next = all_arms(self.n_arms, 1)
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._means: Array = np.zeros((self.n_arms, 0))
@@ -114,7 +114,7 @@ class BOC(Stepwise):
         if ratio is None or positive_number("distance_ratio", ratio) > 1:
             raise SettingsError(
                 "exploration='linear' needs distance_ratio, a lower bound in (0, 1] of the smallest over the largest "
-                f"distance of two group means, got {ratio!r}; use exploration='sqrt' where none is known"
+                f"distance of two group means, got {ratio!r}; use exploration='sqrt' if none is known"
             )
         return float(ratio) ** 2 / (2 * self.n_arms)
 
@@ -202,7 +202,7 @@ class BOC(Stepwise):
             return heuristic_threshold(self._n_samples, d, self.delta)
         return proven_threshold(self._counts, d, self.delta)
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         return Partition(tuple(self._labels.tolist()), certified=self.stopped and self.threshold == "proven")

@@ -43,7 +43,7 @@ class ByTest(Stepwise, Generic[Memory]):
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
         self.kernel = kernel_given(kernel)
         self.growth = positive_number("growth", growth, above=1.0)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._memory = self._start()
         self._columns: int | None = None
         self._held = 0

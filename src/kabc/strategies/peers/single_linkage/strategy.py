@@ -57,7 +57,7 @@ class SingleLinkage(Stepwise):
         super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
         self.sigma = positive_number("sigma", sigma)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._next = all_arms(self.n_arms, 1)
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._means: Array = np.zeros((self.n_arms, 0))

@@ -109,7 +109,7 @@ class TaSFW(Stepwise):
         self.judged_whole = few and (self.task != "odd-arm" or self.n_arms <= _MOST_ODD)
         judge = WholeClass if self.judged_whole else AllPairs
         self.judge: WholeClass | AllPairs = judge(self.task, self.n_arms, self.n_clusters, self.delta)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._next = all_arms(self.n_arms, whole_number("first", first, 1))
         self._counts = np.zeros((self.n_arms, self.n_symbols), dtype=np.int64)
         self._shares = np.full(self.n_arms, 1 / self.n_arms)
@@ -177,7 +177,7 @@ class TaSFW(Stepwise):
             codes.append(known.setdefault(row, len(known)))
         return codes
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         left = self.judge.left
