@@ -9,6 +9,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import kabc
 from tests.processes import running
 
@@ -52,6 +54,7 @@ def test_in_a_child():
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_works_in_a_suite_that_was_started_with_sigint_ignored(tmp_path: Path) -> None:
     code, output = suite(tmp_path, CTRL_C, "-n1", "-o", "timeout=30", ignoring=True)
     assert code == 0, output
@@ -69,6 +72,7 @@ def test_that_comes_after_it():
 """
 
 
+@pytest.mark.slow
 def test_a_test_that_hangs_fails_by_name_and_the_next_one_runs(tmp_path: Path) -> None:
     assert PROJECT["tool"]["pytest"]["ini_options"]["timeout"] == 300
     code, output = suite(tmp_path, HANGS, "-n1", "-o", "timeout=1")
@@ -86,6 +90,7 @@ def test_that_hangs():
 """
 
 
+@pytest.mark.slow
 def test_compiled_code_that_hangs_ends_the_process_by_name(tmp_path: Path) -> None:
     code, output = suite(tmp_path, DEAF, "-n1", "--max-worker-restart=0", "-o", "faulthandler_timeout=2")
     assert code == 1

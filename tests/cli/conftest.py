@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kabc.cli import main
+from kabc.cli import live, main
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ Call = Callable[..., Answer]
 
 
 @pytest.fixture
-def kabc(capsys: pytest.CaptureFixture[str]) -> Call:
-    """The command line, in this process."""
+def kabc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """The command line, in this process; it shows no progress, however busy the machine is."""
+    monkeypatch.setattr(live, "_QUIET_SECONDS", math.inf)
 
     def call(*words: object) -> Answer:
         capsys.readouterr()
