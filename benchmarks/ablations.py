@@ -1,9 +1,9 @@
-"""What each ingredient of Anytime KABC saves: the same runs with one of them taken away.
+"""What each ingredient of Anytime KABC saves: the same runs without this ingredient.
 
     python benchmarks/ablations.py [--seeds 5] [--only NAME,..] [--workers 2] [--json]
 
-Mean samples per arm over the seeds; the last column is the geometric mean of the ratio to the whole strategy. Undecided
-runs are counted at the cap.
+The table has mean samples per arm over the seeds. The last column is the geometric mean of the ratio to the whole
+strategy. Undecided runs are counted at the cap.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CROWD = AXES_10D.with_sizes(*[100] * 4)
 
 
 class NoClaims(AnytimeKABC):
-    """Pairs alone, with all of delta; arms that are forced are not asked again."""
+    """Only pairs, with all of delta. Arms whose group is forced are not sampled again."""
 
     def __init__(self, *settings: Any, **options: Any) -> None:
         shares.CLAIMS = 0.0
@@ -47,7 +47,7 @@ class NoClaims(AnytimeKABC):
 
 
 class NoForcedPartition(NoClaims):
-    """Pairs alone, and it stops when all pairs of different groups are told apart: components, as published."""
+    """Only pairs. It stops when all pairs of different groups are told apart (components, as published)."""
 
     def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
         if components(~self._wealth.apart_in_core).n_groups != self.n_clusters:
@@ -56,14 +56,14 @@ class NoForcedPartition(NoClaims):
 
 
 class NoPooling(AnytimeKABC):
-    """Every arm has a mean of its own: arms of a group do not teach each other."""
+    """Every arm has its own mean, so arms of a group do not learn from each other."""
 
     def _taught(self) -> tuple[Index, int]:
         return np.full(self.n_arms, -1, dtype=np.intp), self._core.size
 
 
 class NoSelection(AnytimeKABC):
-    """All arms of the core are asked in every round until it is settled."""
+    """All arms of the core are sampled in every round until the core is decided."""
 
     def _core_arms(self) -> Index:
         return np.sort(self._core.arms)
@@ -78,7 +78,7 @@ class NoOneVsMany(AnytimeKABC):
 
 
 class NoRepresentatives(AnytimeKABC):
-    """With many arms: all of them are compared with each other."""
+    """With many arms: all arms are compared with each other."""
 
     def __init__(self, n_arms: int, *settings: Any, **options: Any) -> None:
         core.ARMS = n_arms
@@ -104,7 +104,7 @@ def instance(name: str) -> Instance:
 
 
 def run(variant: str, name: str, seed: int) -> tuple[float, bool, bool]:
-    """Samples per arm, whether it is undecided or wrong. In a process of its own, as variants set constants."""
+    """Samples per arm, and whether the run is undecided or wrong. Needs its own process: variants set constants."""
     one = instance(name)
     strategy = VARIANTS[variant](one.n_arms, one.n_groups, DELTA)
     cap = MOST_PER_ARM * one.n_arms
@@ -117,7 +117,7 @@ def run(variant: str, name: str, seed: int) -> tuple[float, bool, bool]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", default="", help=f"instances, with commas; default: {', '.join(CHOSEN)}")
+    parser.add_argument("--only", default="", help=f"instances, separated by commas; default: {', '.join(CHOSEN)}")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

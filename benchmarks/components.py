@@ -20,7 +20,7 @@ from kabc.core.partitions.leaders import Distances, leader_components
 
 DIMENSION = 512
 T = TypeVar("T")
-FULL_LIMIT = 60.0  # seconds: no full graph when the slowest at N = 5000, scaled by N^2, predicts more
+FULL_LIMIT = 60.0  # seconds; skip the full graph if the slowest case at N = 5000, scaled by N^2, predicts more
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def cases() -> list[Case]:
 
 
 def instance(case: Case, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Noisy embeddings around random centres, and two radii per arm: about five times the norm of the noise."""
+    """Noisy embeddings around random centres. Each arm has two radii, about five times the norm of the noise."""
     scale = 0.02 * np.exp(case.spread * rng.standard_normal(case.n_arms))
     radii = np.stack([5.0 * scale, 4.0 * scale + 0.02])
     typical = 2 * float(np.median(radii.min(axis=0)))
@@ -83,7 +83,7 @@ def full_graph(points: NDArray[np.float32], radii: NDArray[np.float64], tile: in
 
 
 def timed(job: Callable[[], T], repeats: int) -> tuple[T, float]:
-    """A result, and the least CPU seconds of a few runs."""
+    """A result, and the smallest CPU time of a few runs."""
     seconds = []
     for _ in range(repeats):
         start = time.process_time()
@@ -108,7 +108,7 @@ def line(case: Case, with_full: bool) -> tuple[str, float]:
 
 
 def main() -> None:
-    line(Case("warm-up", 500, 5, 2.0), with_full=True)  # imports belong to neither side
+    line(Case("warm-up", 500, 5, 2.0), with_full=True)  # imports must not count for either side
     print(f"D = {DIMENSION}, float32 embeddings, CPU seconds of one thread, share of the N(N-1)/2 distances")
     print(f"{'case':15} {'N':>6} {'groups':>6} {'share %':>8} {'leaders s':>10} {'full s':>8} {'ratio':>7}")
     per_pair = 0.0

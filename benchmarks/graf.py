@@ -4,12 +4,12 @@ E1: N = 20 arms, d = 1000 features, groups of equal size, means that differ by 1
 E4: N = 30 arms of zeros and ones, probabilities .25 and .75 in half of the d features, .5 in the others. delta = 0.8.
 The paper's numbers are means over the right ones of 500 runs, in thousands of queries, as stored with its code.
 
-That code charges the last step of CBC, which holds every arm against one, in E1 only for the arms found different:
-`their way` counts the same for us, `all` counts every query. And where CR errs it looks at the truth and gives up; here
-CBC goes on, and a run is given up as wrong after 30 million queries.
+The last step of CBC compares every arm with one arm. In E1 the paper's code counts this step only for the arms found
+different. The column `their way` counts our runs in the same way; `all` counts every query. When CR is wrong, the
+paper's code looks at the truth and stops. Here CBC continues. A run ends after 30 million queries and counts as wrong.
 
-A sum of m values of one cell is drawn at once: N(m mu, m), or binomial. Noise of zeros and ones has size at most 1/2,
-so that sums are doubled.
+A sum of m values of one cell is drawn at once: N(m mu, m), or binomial. Noise of zeros and ones has size at most 1/2.
+To give it size 1, sums are doubled.
 
     python benchmarks/graf.py [--runs 100] [--workers 2] [--sparsity 53 106 211] [--features 2 8 32]
     python benchmarks/graf.py --quick
@@ -41,7 +41,7 @@ PAPER = {  # thousands of queries, by s and by d
 
 
 class Stop(NamedTuple):
-    """What a run cost, counted both ways, and whether it was right."""
+    """The cost of a run, counted in both ways, and whether its answer was right."""
 
     their_way: int
     queries: int

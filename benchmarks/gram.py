@@ -1,11 +1,11 @@
-"""How fast the exact distances are: against the usual way, and against what this machine can do at all.
+"""The speed of exact distances, compared with the usual way and with the limit of this machine.
 
     python benchmarks/gram.py [--repeats 3] [--json]
 
 The job is the whole matrix of squared distances (eq. empdist) of N arms with n samples each in d dimensions. The usual
-way is one scikit-learn `rbf_kernel` for each pair, every arm's own block once. All ways run in turn on the same
-processors, after one warm-up, and the shortest of the repeats counts. The limit is a model: one exponential and
-2 (d + 2) floating-point operations for each kernel value, one after the other, at the rates measured in the same run.
+way is one scikit-learn `rbf_kernel` for each pair, and one for each arm with itself. All ways run in turn on the same
+processors, after one warm-up. The shortest of the repeats counts. The limit is a model: each kernel value takes one
+exponential and 2 (d + 2) floating-point operations, one after the other, at the rates measured in the same run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Exact distances: speed against scikit-learn and against the machine.")
-    parser.add_argument("--repeats", type=int, default=3, help="the shortest of so many runs counts (default 3)")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs; the shortest one counts (default 3)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args()
     rows = (measure(*case, options.repeats) for case in CASES)

@@ -1,11 +1,11 @@
-"""How often equal arms are told apart: all have one law, two groups are asked for, and it is looked at all the time.
+"""How often equal arms are told apart. All arms have one law, two groups are asked for, and every round is checked.
 
     python benchmarks/nulls.py [--runs 2000] [--delta 0.05] [--horizon 60] [--only SETTING,..] [--workers 2] [--json]
 
-A false split is a run in which, at any time, some pair is told apart or the strategy stops. The table has its share
-with a 95 % Clopper-Pearson interval; it must not lie above delta. Settings: as it is by default; drifting scores (maps
-that change with every fit and remember single samples); tiny blocks (one sample of each arm in every round, looked at
-after every one); discrete and heavy-tailed laws.
+A false split is a run in which, at any time, a pair is told apart or the strategy stops. The table has the share of
+false splits with a 95 % Clopper-Pearson interval. The interval must not lie above delta. Settings: the default;
+drifting scores (maps that change with every fit and remember single samples); tiny blocks (one sample of each arm in
+every round, checked after every round); discrete and heavy-tailed laws.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ N_ARMS = 4
 
 @dataclass(frozen=True)
 class Drifting(FeatureMap):
-    """Random features that are drawn anew at each fit, and indicators of being close to single earlier samples."""
+    """Random features that are drawn again at each fit, and indicators of being close to single earlier samples."""
 
     anchors: Array | None = None
     turn: int = 0
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--delta", type=float, default=0.05)
     parser.add_argument("--horizon", type=int, default=60, help="samples per arm after which a run ends")
-    parser.add_argument("--only", default=",".join(SETTINGS), help="settings, with commas; default: all")
+    parser.add_argument("--only", default=",".join(SETTINGS), help="settings, separated by commas; default: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

@@ -1,10 +1,11 @@
-"""Groups of 1,000 arms in a Parquet file that is not loaded: peak memory and time, against reading it once.
+"""Groups 1,000 arms of a Parquet file without loading it. Compares peak memory and time with reading it once.
 
     python benchmarks/parquet.py [--gb 2] [--arms 1000] [--keep file.parquet] [--json]
 
-The file is made by DuckDB, row group by row group: rows of all arms mixed, three columns of random numbers, five
-groups by the mean of the first. kabc.cluster runs on it in a process of its own, and so does the plain reading: DuckDB
-sums the same columns, with the same memory limit and threads. Memory is the largest resident set of the process.
+DuckDB makes the file, row group by row group. Rows of all arms are mixed. There are three columns of random numbers,
+and five groups by the mean of the first column. kabc.cluster runs in its own process. The plain reading also has its
+own process: DuckDB sums the same columns, with the same memory limit and threads. Memory is the largest resident set
+of the process.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A Parquet file larger than memory: peak memory and time.")
     parser.add_argument("--gb", type=float, default=2.0, help="size of the file (default 2)")
     parser.add_argument("--arms", type=int, default=1000, help="number of arms (default 1000)")
-    parser.add_argument("--keep", type=Path, help="make the file here, or use the one that is here")
+    parser.add_argument("--keep", type=Path, help="path of the file: it is used if it exists, else made and kept")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--job", choices=list(JOBS), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 def make(path: Path, n_rows: int, n_arms: int) -> None:
-    """A Parquet file written row group by row group: making it needs little memory too. One thread: the same file."""
+    """Write a Parquet file row group by row group, which needs little memory. One thread always gives the same file."""
     import duckdb
 
     connection = duckdb.connect(config={"memory_limit": "512MB", "threads": 1})
@@ -62,7 +63,7 @@ def make(path: Path, n_rows: int, n_arms: int) -> None:
 
 
 class TimedArm:
-    """An arm that knows how long its draws took."""
+    """An arm that measures the time of its draws."""
 
     def __init__(self, arm: Arm) -> None:
         self._arm = arm

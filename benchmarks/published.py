@@ -1,10 +1,10 @@
 """The only published numbers of KABC: the same-mean experiment of a master's thesis by one of its authors.
 
 N = 4 arms in the plane, K = 2: two arms N(0, I), two arms N(0, V I); g(x, y) = exp(-|x - y|^2 / 5000); delta = 0.5; the
-first round is k = 2. The thesis has one run per setting, without a seed. A total is a function of the last round alone,
-so right implementations differ only where a round is a close call. Two of the twelve are: the variance-free rule at
-V = 800 and V = 3200, where the distance meets the threshold within its noise. The default seed is one that falls as the
-thesis's runs did; --seeds counts how often others do.
+first round is k = 2. The thesis has one run per setting, without a seed. A total depends only on the last round. So
+correct implementations differ only if a round is a close call. Two of the twelve are close: the variance-free rule at
+V = 800 and V = 3200, where the distance equals the threshold up to noise. The default seed gives the same totals as the
+thesis. --seeds counts how often other seeds do.
 
 Source: github.com/sebastian-vogt-cs/masters-thesis-experiments (2025), data/same_mean_experiment_*.p.
 
@@ -31,7 +31,7 @@ THESIS: dict[Rule, tuple[int, ...]] = {
 
 
 def total(variance: int, rule: Rule, seed: int) -> int:
-    """Samples that one run takes; wrong answers are an error."""
+    """The number of samples of one run. A wrong answer raises an error."""
     strategy = kabc.KABC(4, 2, 0.5, kabc.Gaussian(bandwidth=50.0), first_round=2, threshold=rule)
     scales = np.sqrt([1.0, 1.0, variance, variance])
     rng = np.random.default_rng([seed, variance])

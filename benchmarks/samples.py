@@ -1,10 +1,11 @@
-"""Samples that Anytime KABC needs against KABC as published, on the same instances and seeds.
+"""Compares the samples of Anytime KABC with those of the published KABC, on the same instances and seeds.
 
     python benchmarks/samples.py [--seeds 20] [--published-seeds 5] [--only NAME,..] [--workers 2] [--cap 2000000]
                                  [--oracle] [--unequal] [--many] [--quick] [--json [FILE]]
 
-Published: a Gaussian kernel with the median heuristic on a pilot of 20 samples of each arm, which is counted. Its total
-depends on its last round alone, so few seeds are enough. A run that would need more than the cap is counted at the cap.
+Published KABC has a Gaussian kernel with the median heuristic on a pilot of 20 samples of each arm. The pilot is
+counted. The total depends only on the last round, so few seeds are enough. A run that would need more than the cap is
+counted at the cap.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ BOC: dict[str, tuple[float | None, float]] = {
 
 @dataclass(frozen=True)
 class Job:
-    """One run; the instance goes by its name, as laws do not travel between processes."""
+    """One run. It has the name of the instance, because laws cannot be sent between processes."""
 
     name: str
     sizes: tuple[int, ...]
@@ -77,7 +78,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run took; `capped` if it would have gone on."""
+    """The cost of a run. `capped` is True if it reached the cap."""
 
     samples: int
     by_group: tuple[float, ...]  # mean samples per arm of each group
@@ -116,10 +117,10 @@ def _library(job: Job) -> tuple[Array, Sequence[int], str]:
 
 
 def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
-    """Anytime KABC with the true log ratios as scores and the true partition as its guess; blocks are the same.
+    """Anytime KABC with the true log ratios as scores and the true partition as its guess. Blocks are the same.
 
-    By pairs: product factors, threshold N(N-1)/(2 delta), stops when the partition is forced. By claim: the first claim
-    is the true partition, made before the first sample, with the share of delta that claims have.
+    By pairs: product factors and the threshold N(N-1)/(2 delta). It stops when the partition is forced. By claim: the
+    first claim is the true partition. It is made before the first sample, with the share of delta that claims have.
     """
     instance, rng = job.instance, np.random.default_rng(job.seed)
     laws, groups = instance.laws, np.array(instance.labels)
@@ -143,7 +144,7 @@ def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
 
 
 class _PairBook:
-    """Evidence of all pairs; what is sampled next: arms that are not forced, and representatives."""
+    """Evidence of all pairs. The next samples come from arms without a forced group, and from representatives."""
 
     def __init__(self, groups: Index, delta: float) -> None:
         n = len(groups)
@@ -218,7 +219,7 @@ class Runs:
 
 
 def _mean(runs: Sequence[Run], n_arms: int, cap: int) -> float:
-    """Mean samples per arm, at the cap where that was not enough."""
+    """Mean samples per arm. A run that reached the cap counts with the cap."""
     return float(np.mean([cap if found.capped else found.samples for found in runs])) / n_arms
 
 
@@ -336,7 +337,7 @@ def many_table(runs: Runs, cap: int) -> list[Row]:
 def print_samples(rows: list[Row], options: argparse.Namespace) -> None:
     print(
         f"Mean samples per arm at delta = {DELTA:g}; published: {options.published_seeds} seeds, anytime: "
-        f"{options.seeds} seeds, cap {options.cap:,} samples in all"
+        f"{options.seeds} seeds, cap {options.cap:,} samples in total"
     )
     print(
         f"{'instance':<17}{'N':>5}{'K':>4}{'published':>12}{'anytime':>10}{'fewer by':>11}  wrong (published, anytime)"
@@ -357,7 +358,7 @@ def print_samples(rows: list[Row], options: argparse.Namespace) -> None:
 
 
 def print_boc(rows: list[Row]) -> None:
-    print("\nMean samples in all at delta = 0.1, beside BOC (JMLR 25(186), figure 3 and table 1)")
+    print("\nMean total samples at delta = 0.1, beside BOC (JMLR 25(186), figure 3 and table 1)")
     print(f"{'instance':<17}{'anytime':>10}{'sd':>8}{'wrong':>10}{'BOC, proven':>13}{'BOC, unproven':>15}")
     for row in rows:
         proven = "-" if row["boc_proven"] is None else f"{row['boc_proven']:,.0f}"
@@ -404,7 +405,7 @@ def print_many(rows: list[Row]) -> None:
 
 
 def _jobs(options: argparse.Namespace, chosen: Sequence[Instance]) -> list[Job]:
-    """Seed by seed, so that progress tells early how all instances fare."""
+    """The jobs in the order of seeds. So progress shows early results of all instances."""
     known = [one for one in chosen if options.oracle and all(law.log_density for law in one.laws)]
     jobs: list[Job] = []
     for seed in range(max(options.seeds, options.published_seeds)):
@@ -428,9 +429,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--published-seeds", type=int, default=5, help="seeds of the published rule")
-    parser.add_argument("--only", default="", help="instances, with commas; default: all")
+    parser.add_argument("--only", default="", help="instances, separated by commas; default: all")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--cap", type=int, default=2_000_000, help="samples in all after which a run is given up")
+    parser.add_argument("--cap", type=int, default=2_000_000, help="largest total number of samples of a run")
     parser.add_argument("--oracle", action="store_true", help="also an oracle that knows the densities")
     parser.add_argument("--unequal", action="store_true", help="also samples by group on unequal-gaps")
     parser.add_argument("--many", action="store_true", help="also 20 against 400 arms, and 2000")
@@ -456,7 +457,7 @@ def main() -> None:
     names += ["unequal-gaps"] if options.unequal and "unequal-gaps" not in names else []
     chosen = [INSTANCES[name] for name in names]
     done = run_all(_jobs(options, chosen), options.workers)
-    if options.many:  # a process of its own for each run: memory is that of the run
+    if options.many:  # each run has its own process, so its memory is that of the run
         for job in _many_jobs(options):
             done |= run_all([job], 1)
     runs = Runs(done)

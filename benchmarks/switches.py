@@ -1,8 +1,8 @@
-"""What each switch of KABC saves, on the same instances and seeds: samples in all, and wrong answers.
+"""What each switch of KABC saves: total samples and wrong answers, on the same instances and seeds.
 
     python benchmarks/switches.py [--seeds 10] [--delta 0.05] [--json]
 
-Every row adds one switch to the row above it; the last row is `KABC.tight`.
+Every row adds one switch to the row above it. The last row is `KABC.tight`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Instance = tuple[tuple[int, ...], list[Draw], kabc.Kernel]
 
 
 def scales() -> Instance:
-    """Two normal laws in the plane with one mean and different spread (the thesis's instance, V = 9)."""
+    """Two normal laws in the plane with equal means and different variances (the thesis's instance, V = 9)."""
     laws: list[Draw] = [lambda n, rng: rng.normal(size=(n, 2)), lambda n, rng: rng.normal(0, 3, (n, 2))]
     return (0, 1, 0, 1, 1, 0), laws, kabc.Gaussian(bandwidth=2.0)
 
@@ -110,7 +110,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=1))
         return
-    print(f"mean samples in all over {options.seeds} seeds, delta = {options.delta:g}")
+    print(f"mean total samples over {options.seeds} seeds, delta = {options.delta:g}")
     print(f"{'settings':<22}" + "".join(f"{name:>10}" for name in INSTANCES) + f"{'fewer by':>10}  wrong")
     for row in rows:
         figures = "".join(f"{row[name]:>10,.0f}" for name in INSTANCES)

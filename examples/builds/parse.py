@@ -1,4 +1,4 @@
-"""Four builds of one small program: python examples/builds/parse.py v1. The third was made slower on purpose."""
+"""Four builds of one small program: python examples/builds/parse.py v1. The third one is slower on purpose."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Twelve names for three small language models, on this machine: python examples/endpoints/server.py --port 8770.
 
-A model is a Markov chain over words: the prompt gives the first word, each word the probabilities of the next. So what
-every name serves is known exactly, and an answer about them can be checked.
+A model is a Markov chain over words. The prompt gives the first word. Each word gives the probabilities of the next
+one. So it is known exactly what every name serves, and an answer about them can be checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VOCABULARY = (
 )
 WORDS = VOCABULARY.split()
 LENGTH = 30  # words of an answer
-FAILURES = 0.02  # of the calls, of every name
+FAILURES = 0.02  # share of the calls that fail, for every name
 KEY = "a-key-for-the-example"
 
 FULL, ROUNDED, HOT = "full weights", "weights rounded to eighths", "full weights, hotter"
@@ -60,7 +60,7 @@ MODELS = {FULL: weights(), ROUNDED: rounded(weights()), HOT: weights(temperature
 
 
 class Name:
-    """One of the twelve: its model, and random numbers of its own."""
+    """One of the twelve names, with its model and its own random numbers."""
 
     def __init__(self, place: int, model: str, seed: int) -> None:
         self._steps = np.cumsum(MODELS[model], axis=1)
@@ -74,7 +74,7 @@ class Name:
             self._asked[prompt] += 1
             count = self._asked[prompt]
         word = WORDS.index(prompt.split()[-1])
-        # by prompt and count, so that calls that overtake each other do not change what is answered
+        # seeded by prompt and count: the order in which calls arrive does not change the answers
         chances = np.random.default_rng((*self._key, crc32(prompt.encode()), count)).random(LENGTH + 1)
         if chances[0] < FAILURES:
             return None
@@ -93,7 +93,7 @@ class Handler(BaseHTTPRequestHandler):
     names: dict[str, Name]
 
     def do_POST(self) -> None:
-        """One call."""
+        """Answer one call."""
         sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         name = self.names.get(self.path.strip("/"))
         if self.headers["Authorization"] != f"Bearer {KEY}":
@@ -114,11 +114,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing: thousands of calls would fill the screen."""
+        """Print nothing: thousands of calls would fill the screen."""
 
 
 def serving(port: int, seed: int) -> ThreadingHTTPServer:
-    """The server, bound to its port; port 0: any that is free."""
+    """The server, bound to its port. Port 0 means any free port."""
     names = {name: Name(place, model, seed) for place, (name, model) in enumerate(SERVED.items())}
     return ThreadingHTTPServer(("127.0.0.1", port), type("Named", (Handler,), {"names": names}))
 

@@ -1,6 +1,6 @@
 """Latencies of a thousand hosts: python examples/fleet/make_hosts.py --week 1 writes week1.parquet.
 
-Three generations of machines, and one rack, h0360 to h0399, with failing disks. In week 2, h0012 fails as well.
+There are three generations of machines. One rack, h0360 to h0399, has failing disks. In week 2, h0012 fails as well.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 HOSTS, CALLS = 1000, 500  # calls of each host
 MEDIANS = (4.0, 8.0, 16.0)  # milliseconds, of each generation
-FIRST = (0, 400, 700)  # host of each generation
+FIRST = (0, 400, 700)  # first host of each generation
 RACK, LATER = range(360, 400), 12
 
 
 def latencies(host: int, week: int) -> NDArray[np.float64]:  # (CALLS,)
-    """Milliseconds of its calls: log-normal; every third call waits for a failing disk."""
+    """Milliseconds of the calls of a host, log-normal. With a failing disk, every third call waits."""
     rng = np.random.default_rng((week, host))
     generation = sum(host >= first for first in FIRST) - 1
     times = MEDIANS[generation] * rng.lognormal(0.0, 0.2, CALLS)

@@ -1,8 +1,8 @@
 """Readings of eight analysers, as readings.csv and readings.db: python examples/sensors/make_readings.py.
 
-The readings are real: chemical analyses of 178 wines of three cultivars, which come with kabc (data/README.md there
-names the source). The wines of each cultivar are dealt out at random to two or three analysers, so that two analysers
-are the same exactly when they were given the same cultivar.
+The readings are real: chemical analyses of 178 wines of three cultivars. They come with kabc; src/kabc/data/README.md
+names the source. The wines of each cultivar go to two or three analysers at random. So two analysers are the same
+exactly when they have the same cultivar.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 
-ANALYSERS = {"1": ("A2", "A5", "A7"), "2": ("A1", "A4", "A8"), "3": ("A3", "A6")}  # cultivar -> who analyses it
+ANALYSERS = {"1": ("A2", "A5", "A7"), "2": ("A1", "A4", "A8"), "3": ("A3", "A6")}  # cultivar -> its analysers
 
 
 def main() -> None:
@@ -37,13 +37,13 @@ def main() -> None:
 
 
 def write_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """As a sheet."""
+    """Write the readings as a CSV file."""
     with Path("readings.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([header, *rows])
 
 
 def write_sqlite(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """As a table of a database."""
+    """Write the readings as a table of an SQLite database."""
     columns = ", ".join([f"{header[0]} text", *(f"{name} real" for name in header[1:])])
     with closing(sqlite3.connect("readings.db")) as database, database:
         database.execute("drop table if exists readings")

@@ -1,7 +1,7 @@
 """`make demo`: two stories from real measurements, and a picture. Options: python -m kabc.demo --help.
 
-Each arm draws with replacement from a fixed pool of real measurements, so that two arms have the same distribution
-exactly when they have the same pool: the truth is known, and the answer can be checked.
+Each arm draws with replacement from a fixed pool of real measurements. So two arms have the same distribution exactly
+when they have the same pool. The truth is known, and the answer can be checked.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CULTIVAR, MALIC_ACID = 0, 2  # columns of the file
 
 @dataclass(frozen=True)
 class Story:
-    """An instance with known truth: what it is about, and the pools that its arms draw from."""
+    """An instance with known truth: a description, and the pools that its arms draw from."""
 
     title: str
     about: str
@@ -43,14 +43,14 @@ class Story:
     pools: Mapping[str, Array]  # each (rows, d)
 
     def truth(self, seed: int) -> dict[str, str]:
-        """Which pool each arm draws from, in an order that the seed shuffles."""
+        """The pool of each arm, in an order that the seed shuffles."""
         pools = np.random.default_rng(seed).permutation([*self.pools] * ARMS_PER_POOL).tolist()
         return {f"{self.arm} {letter}": pool for letter, pool in zip(string.ascii_uppercase, pools, strict=False)}
 
 
 @dataclass
 class Sampler:
-    """An arm: draws from a pool with replacement, and adds up what it gave."""
+    """An arm. It draws from a pool with replacement and sums up its samples."""
 
     pool: Array  # (rows, d)
     total: Array | float = 0.0  # (d,)
@@ -65,7 +65,7 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Told:
-    """A story with its end."""
+    """A story with its result."""
 
     story: Story
     truth: dict[str, str]
@@ -76,7 +76,7 @@ class Told:
     anytime: kabc.Result
 
     def facts(self) -> dict[str, Any]:
-        """Everything that the text says, as JSON values."""
+        """All facts of the text, as JSON values."""
         truth = kabc.Partition.of(self.truth.values())
         return {
             "title": self.story.title,
@@ -110,7 +110,7 @@ def wine() -> Array:  # (178, 14)
 
 
 def stories() -> tuple[Story, Story]:
-    """Twelve lines that differ in everything, eight sensors that differ in nothing but shape."""
+    """The two stories: twelve lines that differ in many ways, and eight sensors that differ only in shape."""
     table = wine()
     cultivar, values = table[:, CULTIVAR], table[:, 1:]
     scaled = (values - values.mean(axis=0)) / values.std(axis=0)
@@ -136,7 +136,7 @@ def stories() -> tuple[Story, Story]:
 
 
 def tell(story: Story, seed: int, say: Say) -> Told:
-    """Plan, run the published KABC, group the same samples by their means, run the two cheaper strategies."""
+    """Plan, run the published KABC, group the same samples by their means, and run two cheaper strategies."""
     truth, n_clusters = story.truth(seed), len(story.pools)
     say("", "")
     say(story.title.upper(), "")
@@ -187,7 +187,7 @@ def _say_the_plan(kernel: kabc.Gaussian, plan: kabc.Plan, say: Say) -> None:
 
 
 def group_by_means(means: Array, n_clusters: int) -> kabc.Partition:  # (N, d)
-    """Ward's clustering of the arms' means: the criterion of k-means, without a random start."""
+    """Ward's clustering of the arms' means. It uses the criterion of k-means, without a random start."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
     return kabc.Partition.of(fcluster(linkage(means, "ward"), n_clusters, "maxclust").tolist())

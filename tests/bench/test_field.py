@@ -63,7 +63,7 @@ def test_written_options_win_over_those_of_the_bench() -> None:
     [
         ("boc[thresold=heuristic]", r"no option 'thresold'; did you mean 'threshold'\?"),
         ("boc[threshold]", r"are written as boc\[option=value"),
-        ("spectral[samples_per_arm=4]", "samples_per_arm of 'spectral' is what the bench looks for"),
+        ("spectral[samples_per_arm=4]", "the bench itself searches for samples_per_arm of 'spectral'"),
         ("magic", "there is no strategy 'magic'"),
         ("FILE:Enrgy", "has no 'Enrgy'; it has Energy"),
         ("FILE", "name the strategy in it as well"),

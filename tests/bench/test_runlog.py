@@ -51,7 +51,7 @@ def test_runs_without_the_code_of_the_strategy_are_one_notice(tmp_path: Path) ->
     log = RunLog(tmp_path)
     assert log.done == {}
     assert len(log.notices) == 1
-    assert "12 runs are of an earlier version of kabc" in log.notices[0]
+    assert "12 runs are from an earlier version of kabc" in log.notices[0]
 
 
 def test_a_torn_last_line_goes_and_what_others_wrote_stays(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_long_traces_keep_their_first_and_last_round() -> None:
 
 
 def test_without_a_trace_the_error_says_when_there_is_one() -> None:
-    with pytest.raises(kabc.SettingsError, match=r"of these 41 arms; .* at most 40 arms"):
+    with pytest.raises(kabc.SettingsError, match=r"these 41 arms have no trace .* at most 40 arms"):
         evidence_trace(full_result([0] * 41))
 
 

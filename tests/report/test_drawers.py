@@ -87,7 +87,7 @@ def test_both_drawers_give_a_group_the_same_colour() -> None:
 
 @pytest.mark.parametrize("draw", [mpl.draw, plotly.draw])
 def test_what_is_no_picture_is_refused(draw: Callable[[object], object]) -> None:
-    with pytest.raises(kabc.SettingsError, match="is no picture; pass what pair_map"):
+    with pytest.raises(kabc.SettingsError, match="is not a picture; pass what pair_map"):
         draw(full_result([0, 1]).labels)
 
 

@@ -161,14 +161,14 @@ def test_every_picture_has_words_for_those_who_do_not_see_it() -> None:
 
 def test_a_picture_that_cannot_be_drawn_gives_its_reason() -> None:
     page = Page(report_html(result_of([0, 1, 0])))
-    assert "There is no trace of the evidence of these 3 arms" in page.text
+    assert "These 3 arms have no trace of their evidence" in page.text
     assert "keeps no samples" in page.text
 
 
 def test_what_is_missing_to_decide_is_called_an_estimate() -> None:
     result = full_result([0, 0, 1, 1], "budget")
     assert result.needs
-    assert "(an estimate, no promise)" in report_html(result)
+    assert "(an estimate, not a promise)" in report_html(result)
     assert "an estimate" not in Page(report_html(full_result([0, 0, 1, 1]))).text
 
 

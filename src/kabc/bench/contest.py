@@ -1,11 +1,12 @@
-"""All strategies on all instances: resumable, in parallel over runs, the same seeds for all.
+"""Runs all strategies on all instances. It can be resumed, makes runs in parallel, and uses the same seeds for all.
 
-Every run is one line of `runs.jsonl`, written as soon as it ends; what is there is not run again. Strategies of one
-round have no rule for the number of samples: theirs is the smallest on a grid that is wrong in at most delta of the
-runs, which only somebody who knows the truth can find (an oracle budget).
+Every run is one line of `runs.jsonl`, written as soon as the run ends. Runs found in this file are not repeated.
 
-Nothing is run for its own sake: a strategy that had no answer in the first three runs on an instance gets no more of
-them, nor does a number of samples that is already wrong too often.
+Strategies with one round have no rule for the number of samples. The contest looks for the smallest number on a grid
+that is wrong in at most delta of the runs. This takes knowledge of the truth, so it is called an oracle budget.
+
+Useless runs are avoided. A strategy without an answer in its first three runs on an instance gets no further runs
+there. A number of samples that is already wrong too often gets no further runs either.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ from kabc.running.progress import ShowLine, Ticker, sigterm_interrupts
 from kabc.strategies.entry import StrategyEntry
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
-_FIRST = 3  # runs, after which it is seen whether more make sense
+_FIRST = 3  # after this many runs, decide whether more are useful
 
 
 @dataclass(frozen=True)
 class Contest:
-    """What is compared: instances, strategies, and how long each run may go on."""
+    """What is compared: instances and strategies, and the limits of each run."""
 
     instances: tuple[str, ...]
-    strategies: tuple[str, ...]  # names, names with options, or file.py:Name; see field.py; empty: all
+    strategies: tuple[str, ...]  # names, names with options, or file.py:Name (see field.py); empty means all
     runs: int = 10
     delta: float = 0.1
-    cap: int | None = None  # samples in all; None: each instance has its own
+    cap: int | None = None  # total samples; None: each instance has its own cap
     limit: float = 60.0  # seconds of computing
-    file: str | None = None  # people's own instances
+    file: str | None = None  # Python file with the user's own instances
 
     def __post_init__(self) -> None:
         whole_number("runs", self.runs, 1)
@@ -57,7 +58,7 @@ class Contest:
     def of(
         cls, names: Iterable[str], strategies: Iterable[str], *, file: str | None = None, **settings: Any
     ) -> Contest:
-        """From names of suites and instances; no names: all, or all of the file."""
+        """A contest from names of suites and instances. Without names: all instances of the file if given, else all."""
         own = load_instances(file) if file is not None else {}
         chosen: list[str] = []
         for name in names or (own if own else SUITES):
@@ -65,21 +66,21 @@ class Contest:
         return cls(tuple(dict.fromkeys(chosen)), tuple(strategies), file=file, **settings)
 
     def known(self) -> Mapping[str, Instance]:
-        """All instances there are; those of the file hide others of the same name."""
+        """All known instances. An instance of the file replaces another one of the same name."""
         return known_instances(self.file)
 
     @cached_property
     def specs(self) -> Mapping[str, tuple[str, StrategyEntry]]:
-        """Name in tables -> how it was written, and its entry."""
+        """Name in tables -> the text that the user wrote, and the entry of the strategy."""
         return resolved(self.strategies)
 
     def suite(self, instance: str) -> str:
-        """Where it comes from."""
+        """The suite of an instance, or the name of the file that it comes from."""
         own = self.file is not None and instance in load_instances(self.file)
         return Path(str(self.file)).stem if own else next(s for s, all_ in SUITES.items() if instance in _names(all_))
 
     def first_jobs(self) -> Iterator[Job]:
-        """All that are known beforehand."""
+        """The jobs that are known before any run."""
         known = self.known()
         for name in self.instances:
             mark, cap = fingerprint(known[name]), known[name].cap if self.cap is None else self.cap
@@ -92,7 +93,7 @@ class Contest:
             yield replace(job, seed=seed)
 
     def next_jobs(self, found: Mapping[Job, Outcome]) -> Iterator[Job]:
-        """What is worth running after these: more seeds, or more samples of strategies with one round."""
+        """The jobs that are useful after these outcomes: more seeds, or more samples for strategies with one round."""
         cells: dict[Job, dict[int | None, list[Outcome]]] = {}
         for job, outcome in found.items():
             cells.setdefault(replace(job, seed=0, n=None), {}).setdefault(job.n, []).append(outcome)
@@ -117,7 +118,7 @@ def _answers(outcomes: Sequence[Outcome]) -> int:
 
 
 def bad(outcomes: Sequence[Outcome]) -> int:
-    """Runs that were wrong or had no answer."""
+    """The number of runs that were wrong or had no answer."""
     return len(outcomes) - sum(outcome.status in ANSWERED and not outcome.wrong for outcome in outcomes)
 
 
@@ -128,7 +129,7 @@ def _names(instances: Sequence[Instance]) -> list[str]:
 def run_contest(
     contest: Contest, log: RunLog, *, workers: int = 1, progress: bool | ShowLine = True
 ) -> dict[Job, Outcome]:
-    """Make the runs that are not there yet, and return all of the contest."""
+    """Make the missing runs, and return all runs of the contest."""
     show = Ticker(progress)
     found: dict[Job, Outcome] = {}
     with sigterm_interrupts(), runner(workers, contest.file, contest.specs) as run:

@@ -29,14 +29,14 @@ from kabc.strategies.registry import entry_of, strategies
 
 _WITH_OPTIONS = re.compile(r"(?P<base>[^\[\]]+)\[(?P<options>[^\[\]]+)\]")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
-_THIS_PROCESS = uuid.uuid4().hex  # code that is in no file is never taken for that of another process
+_THIS_PROCESS = uuid.uuid4().hex  # code without a file is never confused with code of another process
 
 
 # ---------------------------------------------------------------- names
 
 
 def resolve(spec: str) -> StrategyEntry:
-    """The strategy that is meant."""
+    """The strategy that the text names."""
     matched = _WITH_OPTIONS.fullmatch(spec)
     if matched:
         return _with_options(resolve(matched["base"]), matched["options"])
@@ -49,7 +49,7 @@ def resolve(spec: str) -> StrategyEntry:
 
 
 def resolved(specs: Iterable[str]) -> dict[str, tuple[str, StrategyEntry]]:
-    """Name in tables -> how it was written, and its entry; all strategies where nothing is written."""
+    """Name in tables -> the text that the user wrote, and the entry. Without texts: all strategies."""
     found: dict[str, tuple[str, StrategyEntry]] = {}
     for spec in specs or strategies():
         entry = resolve(spec)
@@ -64,7 +64,7 @@ def resolved(specs: Iterable[str]) -> dict[str, tuple[str, StrategyEntry]]:
 
 
 def _spelled(spec: str, entry: StrategyEntry) -> str:
-    """The name, with the options that were written behind it."""
+    """The name, followed by the options that the user wrote."""
     matched = _WITH_OPTIONS.fullmatch(spec)
     return f"{entry.name}[{matched['options']}]" if matched else entry.name
 
@@ -90,8 +90,8 @@ def _with_options(entry: StrategyEntry, text: str) -> StrategyEntry:
             )
         options[name.strip()] = _value(value.strip())
     if entry.bench.one_round and "samples_per_arm" in options:
-        raise SettingsError(f"samples_per_arm of {entry.name!r} is what the bench looks for; leave it out")
-    # those that are still missing come from the bench
+        raise SettingsError(f"the bench itself searches for samples_per_arm of {entry.name!r}; leave this option out")
+    # the bench supplies the missing ones
     checked_options(entry.name, entry.make, options, needs_kernel=entry.needs_kernel, complete=False)
     setup = replace(entry.bench, options=partial(_others, entry.bench.options, frozenset(options)))
     title = f"{entry.title.removesuffix(RECONSTRUCTION)}[{text}]"
@@ -99,7 +99,7 @@ def _with_options(entry: StrategyEntry, text: str) -> StrategyEntry:
 
 
 def _others(usual: Callable[..., Options], taken: frozenset[str], instance: InstanceFacts, seed: int) -> Options:
-    """What people write wins over what the bench would say."""
+    """Options that the user wrote replace those of the bench."""
     return {name: value for name, value in usual(instance, seed).items() if name not in taken}
 
 
@@ -114,7 +114,7 @@ def _value(text: str) -> object:
 
 
 def code_of(entry: StrategyEntry, instance: Instance) -> str:
-    """A mark that changes with the code of kabc and of the strategy, and with its settings on the instance."""
+    """A fingerprint of the code of kabc, of the strategy's code, and of its settings on the instance."""
     digest = hashlib.sha256(_own_code().encode())
     for part in (entry.make, entry.bench.options):
         for source in _sources(part):
@@ -125,7 +125,7 @@ def code_of(entry: StrategyEntry, instance: Instance) -> str:
 
 @cache
 def _own_code() -> str:
-    """Of the rooms that decide what a strategy does."""
+    """A fingerprint of the packages of kabc that decide what a strategy does."""
     digest = hashlib.sha256(kabc.__version__.encode())
     root = Path(kabc.__file__).parent
     for room in ("core", "strategies"):
@@ -135,7 +135,7 @@ def _own_code() -> str:
 
 
 def _sources(part: object) -> Iterator[bytes]:
-    """The files of a maker that is not part of kabc: its modules, and those of its base classes."""
+    """The files of a maker from outside kabc: its modules, and those of its base classes."""
     if isinstance(part, partial):
         for inner in (part.func, *filter(callable, part.args)):
             yield from _sources(inner)
@@ -152,7 +152,7 @@ def _sources(part: object) -> Iterator[bytes]:
 
 
 def _module_code(home: str) -> bytes:
-    """The file of a module; in a package, all files of its folder. Nothing for what was typed in by hand."""
+    """The file of a module, or all files of the folder for a package. Empty for code typed into an interpreter."""
     module = sys.modules.get(home)
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():

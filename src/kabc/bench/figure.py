@@ -1,4 +1,4 @@
-"""One picture of a comparison: strategies down, instances across, samples of each arm as colour and number."""
+"""A picture of a comparison: a row for each strategy, a column for each instance. Cells show samples of each arm."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SHADES = 8  # h0..h7 of the style sheet
-_LARGEST = 5.0  # log10 of samples of each arm that has the darkest shade
+_LARGEST = 5.0  # log10 of the samples of each arm at the darkest shade
 
 
 def draw_comparison(rows: Sequence[Row], delta: float, target: str | Path) -> None:
-    """Write the picture to a file whose ending chooses the format."""
+    """Write the picture to a file. The ending of its name sets the format."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -67,7 +67,7 @@ def _cell(axes: Axes, row: Row, delta: float, x: int, y: int) -> None:
 
 
 def shade_of(row: Row) -> int | None:
-    """How dark a cell is; None where there is no answer."""
+    """How dark a cell is. None if there is no answer."""
     if not row.stops:
         return None
     share = math.log10(max(1.0, row.samples / row.n_arms)) / _LARGEST

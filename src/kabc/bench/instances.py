@@ -1,4 +1,4 @@
-"""An instance: N arms with K laws, what makes it hard, and the truth by construction; people's own ones from a file."""
+"""Instances: N arms with K laws, where the truth is known by construction. Users can load their own from a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from kabc.strategies.plugins import load_module
 
 @dataclass(frozen=True)
 class Instance:
-    """Arms by group size; laws are made on first use, as real data must be loaded."""
+    """Arms by group size. Laws are made on first use, because real data must be loaded."""
 
     name: str
     hard: str  # what makes it hard
     sizes: tuple[int, ...]  # arms of each group
     make: Callable[[], Sequence[Law]]
-    cap: int = 50_000  # samples in all after which a run is given up
+    cap: int = 50_000  # a run is stopped after this many samples in total
 
     @property
     def n_arms(self) -> int:
@@ -37,7 +37,7 @@ class Instance:
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """Truth: the group of each arm, in a fixed random order."""
+        """The truth: the group of each arm, in a fixed random order."""
         groups = np.repeat(np.arange(self.n_groups), self.sizes)
         return tuple(np.random.default_rng(self.n_arms).permutation(groups).tolist())
 
@@ -46,7 +46,9 @@ class Instance:
         """The law of each group."""
         laws = list(self.make())
         if len(laws) != self.n_groups:
-            raise SettingsError(f"instance {self.name!r} has {self.n_groups} sizes but {len(laws)} laws; give as many")
+            raise SettingsError(
+                f"instance {self.name!r} has {self.n_groups} sizes but {len(laws)} laws; give one law for each size"
+            )
         return laws
 
     @property
@@ -59,7 +61,7 @@ class Instance:
         return replace(self, sizes=sizes)
 
     def standardised(self) -> Instance:
-        """The same in units of the largest standard deviation that any group has in each column; 1 for a constant."""
+        """The same instance, each column divided by its largest standard deviation in any group (1 if constant)."""
         spreads = [law.spreads for law in self.laws if law.spreads is not None]
         if len(spreads) < self.n_groups:
             raise SettingsError(f"instance {self.name!r} has no standard deviation")
@@ -67,7 +69,7 @@ class Instance:
         units = np.where(widest > 0, widest, 1.0)
         return replace(self, make=lambda: [law.divided(units) for law in self.laws])
 
-    # ------------------------------------------------------------ what strategies assume, or have to be told
+    # ------------------------------------------------------------ what strategies assume, or need to know
 
     @property
     def sigma(self) -> float | None:
@@ -77,7 +79,7 @@ class Instance:
 
     @property
     def gaps(self) -> Array | None:  # (K (K - 1) / 2,)
-        """Distances of the means of groups, if there are means; 0 where they agree but for rounding."""
+        """Distances of the group means, if means exist. Distances that are only rounding errors are set to 0."""
         means = [law.mean for law in self.laws if law.mean is not None]
         if len(means) < self.n_groups or self.n_groups < 2:
             return None
@@ -88,18 +90,18 @@ class Instance:
 
     @property
     def min_share(self) -> float:
-        """The smallest share of the arms that a group has."""
+        """The share of the arms in the smallest group."""
         return min(self.sizes) / self.n_arms
 
     @property
     def symbols(self) -> int | None:
-        """The size of the alphabet, where all samples are of one."""
+        """The size of the alphabet, if all samples come from one."""
         sizes = [law.symbols for law in self.laws]
         return None if None in sizes else max(size for size in sizes if size is not None)
 
     @cached_property
     def facts(self) -> frozenset[str]:
-        """What is true of the instance that some strategies assume."""
+        """Facts about the instance that some strategies assume."""
         spreads = {law.sd for law in self.laws if law.normal}
         held = {
             "normal": all(law.normal for law in self.laws) and len(spreads) == 1,
@@ -112,7 +114,7 @@ class Instance:
 
 
 def load_instances(path: str | Path) -> dict[str, Instance]:
-    """The instances of a Python file, which has them in a list INSTANCES."""
+    """The instances of a Python file. The file must define a list INSTANCES."""
     module = load_module(path, "a list INSTANCES of kabc.bench.Instance")
     found = getattr(module, "INSTANCES", None)
     if not isinstance(found, list) or not found or not all(isinstance(one, Instance) for one in found):

@@ -1,4 +1,4 @@
-"""Distributions whose truth is known: how to draw from them, their moments, and densities where an oracle asks."""
+"""Known distributions: how to draw from them, their moments, and densities if an oracle needs them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LOG_ROOT_2PI = math.log(2 * math.pi) / 2
 
 @dataclass(frozen=True)
 class Law:
-    """A distribution. What is left out is not known, and strategies that need it are not run."""
+    """A distribution. A property that is left out is unknown, and strategies that need it are not run."""
 
     draw: Draw  # n, rng -> (n, d)
     mean: Array | None = None  # (d,)
     covariance: float | Array | None = None  # (d, d), or a number times the identity
     log_density: Callable[[Array], Array] | None = None  # (n, d) -> (n,)
     normal: bool = False
-    symbols: int | None = None  # values of a sample, where they are 0, 1, ..., symbols - 1
+    symbols: int | None = None  # number of symbols, if samples are 0, 1, ..., symbols - 1
 
     @property
     def sd(self) -> float | None:
@@ -47,7 +47,7 @@ class Law:
     def divided(self, units: Array) -> Law:  # (d,)
         """The law of x / units, column by column."""
         if self.mean is None or self.covariance is None:
-            raise SettingsError("a law without mean and covariance cannot be brought to other units; give it both")
+            raise SettingsError("a law without mean and covariance cannot be converted to other units; give it both")
         alike = not np.ndim(self.covariance) and bool((units == units[0]).all())
         return Law(
             lambda n, rng: self.draw(n, rng) / units,
@@ -58,7 +58,7 @@ class Law:
 
 
 def gaussian(mean: ArrayLike, sd: float = 1.0) -> Law:
-    """Normal, with the same spread in all directions."""
+    """Normal, with the same standard deviation in all directions."""
     centre = np.atleast_1d(np.asarray(mean, dtype=np.float64))  # (d,)
     return Law(
         lambda n, rng: centre + sd * rng.normal(size=(n, len(centre))),
@@ -98,7 +98,7 @@ def scipy_law(distribution: Any) -> Law:
 
 
 def mixture(weights: Sequence[float], parts: Sequence[Law]) -> Law:
-    """One of the parts, at random, for each sample."""
+    """A mixture: each sample comes from a random part."""
 
     def draw(n: int, rng: np.random.Generator) -> Array:
         counts = rng.multinomial(n, weights)
@@ -123,7 +123,7 @@ def _matrix(law: Law) -> Array:  # (d, d)
 
 
 def categories(weights: Sequence[float]) -> Law:
-    """0, 1, 2, ... with these probabilities."""
+    """The numbers 0, 1, 2, ... with these probabilities."""
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
     codes = np.arange(len(weights))
@@ -167,7 +167,7 @@ def mirrored(law: Law) -> Law:
 
 
 def pool(rows: ArrayLike) -> Law:
-    """Any of these rows, drawn WITH replacement: the law is exactly the pool."""
+    """Rows of a pool, drawn WITH replacement. So the law is exactly the pool."""
     points = np.asarray(rows, dtype=np.float64)
     points = points[:, None] if points.ndim == 1 else points
     return Law(

@@ -1,7 +1,7 @@
-"""One run of one strategy on one instance, every sample counted.
+"""One run of one strategy on one instance. Every sample is counted.
 
-All strategies see the same samples: those of an arm come from a stream that depends on the seed and the arm alone,
-whatever is asked for, and when.
+All strategies see the same samples. The samples of an arm come from a stream that depends only on the seed and the
+arm. The number of samples in a request and the time of the request have no effect on them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PILOT = 20  # samples of each arm, as in kabc.cluster
 AT_CAP, IN_TIME, UNFIT, FAILED = "no stop at cap", "no stop in time", "unfit", "failed"
 ANSWERED = ("decided", "stopped", "contradicted")
 
-_BLOCK = 2**15  # numbers that a stream draws at a time
+_BLOCK = 2**15  # a stream draws this many numbers at a time
 
 
 class Stream:
@@ -37,7 +37,7 @@ class Stream:
 
     def __init__(self, draw: Draw, seed: int, arm: int) -> None:
         self._draw, self._rng = draw, np.random.default_rng([seed, arm])
-        self._left: Array = draw(1, self._rng)  # the first sample tells how wide they are
+        self._left: Array = draw(1, self._rng)  # the first sample shows the number of columns
         self._rows = max(1, min(256, _BLOCK // self._left.shape[1]))
 
     def next(self, n: int) -> Array:  # (n, d)
@@ -53,42 +53,42 @@ class Stream:
 
 @dataclass(frozen=True)
 class Job:
-    """What identifies a run, so that it is not made twice."""
+    """What identifies a run. It prevents making the same run twice."""
 
     instance: str
-    fingerprint: str  # of the instance: another one of the same name is another job
+    fingerprint: str  # of the instance: a changed instance of the same name is another job
     strategy: str
-    code: str  # of the strategy and its settings: a changed one is another job
+    code: str  # fingerprint of the strategy and its settings: a change makes another job
     seed: int
     delta: float
-    cap: int  # samples in all
+    cap: int  # total samples
     limit: float  # seconds of computing
-    n: int | None = None  # samples of each arm, of strategies with one round
+    n: int | None = None  # samples of each arm, for strategies with one round
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a run ended."""
 
-    status: str  # of the strategy, or one of the words above
+    status: str  # status of the strategy, or one of the words above
     wrong: bool
     samples: int
-    queries: int | None = None  # of single features, where a strategy counts those
-    seconds: float = 0.0  # that the strategy computed
+    queries: int | None = None  # queries of single features, if the strategy counts them
+    seconds: float = 0.0  # computing time of the strategy
     note: str = ""
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> Self:
-        """Back from a line of the file."""
+        """Read an outcome from a line of the file."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def as_row(self) -> dict[str, Any]:
-        """For a line of the file."""
+        """The outcome as a line of the file."""
         return asdict(self)
 
 
 def fingerprint(instance: Instance) -> str:
-    """Changes with the truth and with the laws, as far as their first samples show."""
+    """A fingerprint of the truth and of the first samples of each law."""
     import hashlib
 
     rng = np.random.default_rng(0)
@@ -99,7 +99,7 @@ def fingerprint(instance: Instance) -> str:
 
 
 def play(job: Job, instance: Instance, entry: StrategyEntry) -> Outcome:
-    """Run it until it stops, or would go over the cap or the time. A fault ends this run, not those after it."""
+    """Run a job until it stops or reaches the cap or the time limit. An error ends only this run, not later ones."""
     clock = _Clock(job.limit)
     game: _Play | None = None
     try:
@@ -119,7 +119,7 @@ class _OutOfTimeError(Exception):
 
 
 class _Clock:
-    """Ends a run in the middle of a round, where the system can count computing time; else between rounds alone."""
+    """Ends a run in the middle of a round if the system can measure computing time. Otherwise only between rounds."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -194,7 +194,7 @@ class _Play:
         return samples
 
     def _stop_watch(self) -> None:
-        """Count the time since the samples were drawn: the strategy was told them, and asked again."""
+        """Count the time since the samples were drawn. The strategy used it to process them and choose the next."""
         if self.told_at is not None:
             self.seconds += time.process_time() - self.told_at
             self.told_at = None
@@ -210,7 +210,7 @@ class _Play:
         return {arm: self.streams[arm].next(n) for arm, n in request.items()}
 
     def _kernel(self) -> tuple[dict[int, NDArray[Any]] | None, Kernel | None]:
-        """The kernel, and the samples it was chosen on where they are to be used."""
+        """The kernel, and the samples that chose it if the strategy uses them too."""
         if not self.entry.needs_kernel:
             return None, None
         if self.instance.symbols is not None:

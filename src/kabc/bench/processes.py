@@ -1,4 +1,4 @@
-"""Where the runs of a contest are made: in this process, or in several with one thread each."""
+"""Makes the runs of a contest, in this process or in several processes with one thread each."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from kabc.core.errors import SettingsError
 from kabc.strategies.entry import StrategyEntry
 from kabc.strategies.registry import REGISTRY, register_strategy
 
-Specs = Mapping[str, tuple[str, StrategyEntry]]  # name in tables -> how it was written, and its entry
+Specs = Mapping[str, tuple[str, StrategyEntry]]  # name in tables -> text that the user wrote, and entry
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @cache
 def known_instances(file: str | None) -> dict[str, Instance]:
-    """All instances there are; those of the file hide others of the same name."""
+    """All known instances. An instance of the file replaces another one of the same name."""
     return INSTANCES | (load_instances(file) if file is not None else {})
 
 
 class Run:
-    """Runs jobs here, or in several processes with one thread each; results as they come."""
+    """Runs jobs in this process or in several processes with one thread each. Yields results as they arrive."""
 
     def __init__(self, pool: ProcessPoolExecutor | None, file: str | None, specs: Specs, workers: int) -> None:
         self._pool, self._file, self._specs, self._workers = pool, file, specs, workers
@@ -61,7 +61,7 @@ class Run:
 
 @contextmanager
 def runner(workers: int, file: str | None, specs: Specs) -> Iterator[Run]:
-    """One process, or several that end with it."""
+    """A runner with one process, or with several that end together with it."""
     if workers == 1:
         from threadpoolctl import threadpool_limits
 
@@ -77,7 +77,7 @@ def runner(workers: int, file: str | None, specs: Specs) -> Iterator[Run]:
     try:
         yield Run(pool, file, specs, workers)
     except BaseException:
-        for child in multiprocessing.active_children():  # nobody waits for the rest of their runs
+        for child in multiprocessing.active_children():  # their remaining runs are not needed
             child.terminate()
         raise
     finally:
@@ -87,7 +87,7 @@ def runner(workers: int, file: str | None, specs: Specs) -> Iterator[Run]:
 
 
 def _serve(registered: bytes) -> None:
-    """Ctrl-C reaches all processes of a terminal, but the first one ends the others; if it dies, they end too."""
+    """Ignore Ctrl-C here: it reaches all processes, and the first one ends the others. End if the first one dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for entry in pickle.loads(registered):
         register_strategy(entry)
@@ -105,7 +105,7 @@ def _play(job: Job, file: str | None, spec: str) -> Outcome:
 
 
 def _sendable(specs: Specs) -> bytes:
-    """Strategies that were registered in this process, for the others; names and files they find by themselves."""
+    """Strategies registered in this process, to be sent to the others. These find names and files by themselves."""
     names = {name.partition("[")[0] for name in specs}
     entries = [entry for name, entry in REGISTRY.registered.items() if name in names]
     try:

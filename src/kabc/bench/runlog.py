@@ -9,12 +9,12 @@ from pathlib import Path
 
 from kabc.bench.play import Job, Outcome
 
-_START = b'{"job": '  # of every line that is written here
-_NAMED = 5  # lines that a notice names
+_START = b'{"job": '  # start of every line written here
+_NAMED = 5  # a notice names at most this many lines
 
 
 class RunLog:
-    """The file `runs.jsonl` of a folder. Lines that are not runs are left in it and skipped; `notices` says which."""
+    """The file `runs.jsonl` of a folder. Lines that are not runs stay in it and are skipped. `notices` lists them."""
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / "runs.jsonl"
@@ -40,8 +40,8 @@ class RunLog:
         if old:
             counted = "1 run is" if old == 1 else f"{old:,} runs are"
             self.notices.append(
-                f"{self.path}: {counted} of an earlier version of kabc, which did not note the code of the strategy; "
-                "made again where they are needed"
+                f"{self.path}: {counted} from an earlier version of kabc, which did not store the strategy code; "
+                "kabc bench repeats what it needs"
             )
         if bad:
             more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
@@ -49,7 +49,7 @@ class RunLog:
             self.notices.append(f"{self.path}: skipped {named}, not a run of kabc bench")
 
     def _mend(self, torn: bytes) -> None:
-        """A line without an end: a run that was killed left it, and it is made again; what others wrote stays."""
+        """Handle a last line without an end. A killed run left it: remove it. If kabc did not write it, keep it."""
         if _START.startswith(torn[: len(_START)]):
             os.truncate(self.path, self.path.stat().st_size - len(torn))
             return
@@ -58,7 +58,7 @@ class RunLog:
             file.write(b"\n")
 
     def add(self, job: Job, outcome: Outcome) -> None:
-        """Keep it, on disk first."""
+        """Store an outcome, first on disk and then in memory."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"job": asdict(job), "outcome": outcome.as_row()}) + "\n")
         self.done[job] = outcome

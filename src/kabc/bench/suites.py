@@ -1,6 +1,7 @@
-"""The suites: instances from the papers, from real data, and synthetic ones.
+"""The suites: instances from papers, from real data, and synthetic ones.
 
-Real data are pools of one class each, drawn from WITH replacement, so that the law of an arm is exactly its pool.
+Real data are split into pools, one for each class. Arms draw from a pool WITH replacement, so the law of an arm is
+exactly its pool.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kabc.core.errors import SettingsError
 
 @cache
 def _classes(name: str) -> tuple[Array, ...]:
-    """Rows of each class of a data set that scikit-learn brings along."""
+    """Rows of each class of a data set that comes with scikit-learn."""
     try:
         from sklearn import datasets
     except ImportError:
@@ -109,7 +110,7 @@ def _boc_synthetic(fourth: float) -> Callable[[], list[Law]]:
 
 
 def _boc_iris() -> list[Law]:
-    """Class means of Iris, scaled so that the constant D* of the lower bound is 2; the noise is N(0, I)."""
+    """Class means of Iris with N(0, I) noise. The scale makes the constant D* of the lower bound equal to 2."""
     return [gaussian(math.sqrt(87.449 / 2) * rows.mean(axis=0)) for rows in _classes("iris")]
 
 
@@ -130,7 +131,7 @@ YEAST_MEANS = (
 
 
 def _boc_yeast() -> list[Law]:
-    """Class means of Yeast, scaled so that the constant D* of the lower bound is 2; the noise is N(0, I)."""
+    """Class means of Yeast with N(0, I) noise. The scale makes the constant D* of the lower bound equal to 2."""
     from kabc.strategies.peers.boc import hardness
 
     means = np.array(YEAST_MEANS)
@@ -142,7 +143,7 @@ def _same_mean(variance: float) -> Callable[[], list[Law]]:
 
 
 def _sparse(entries: int) -> Callable[[], list[Law]]:
-    """Means that differ in some of 1000 features, by 15 in all."""
+    """Means that differ in some of 1000 features. Their distance is 15 in total."""
     gap = np.zeros(1000)
     gap[np.random.default_rng(entries).choice(1000, entries, replace=False)] = 15 / math.sqrt(entries)
     return lambda: [gaussian(np.zeros(1000)), gaussian(gap)]

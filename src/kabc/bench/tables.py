@@ -1,4 +1,4 @@
-"""What the runs say: one row for each strategy on each instance, as a table for people and as data."""
+"""Tables of the runs: one row for each strategy on each instance, as text for people and as data."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Row:
     instance: str
     n_arms: int
     strategy: str
-    title: str  # how tables call it; of a reconstruction it says so
+    title: str  # name in tables; it marks a reconstruction
     guarantee: str  # proven, heuristic, or oracle budget
     violated: tuple[str, ...]  # its assumptions
     runs: int
-    samples: float  # mean, in all; a run without a stop counts what it took
+    samples: float  # mean total; a run that did not stop counts the samples it took
     sd: float
-    queries: float | None  # mean number of single features, where a strategy counts those
+    queries: float | None  # mean number of single features, if the strategy counts them
     wrong: int
     wrong_low: float  # 95 % Clopper-Pearson interval of the probability of being wrong
     wrong_high: float
     undecided: int
-    ending: str  # why it did not stop, or could not be run; "" if all runs stopped
+    ending: str  # why it did not stop or could not run; "" if all runs stopped
     seconds_per_1000: float
-    n: int | None  # samples of each arm, of strategies of one round
+    n: int | None  # samples of each arm, for strategies with one round
 
     @property
     def stops(self) -> bool:
@@ -44,12 +44,12 @@ class Row:
 
     @property
     def unfit(self) -> bool:
-        """Whether it could not be run."""
+        """Whether the strategy could not run on the instance."""
         return self.runs == 0
 
 
 def summarise(contest: Contest, found: Mapping[Job, Outcome]) -> list[Row]:
-    """In the order of the contest."""
+    """One row for each strategy and instance, in the order of the contest."""
     cells: dict[tuple[str, str], dict[int | None, list[Outcome]]] = {}
     for job, outcome in sorted(found.items(), key=lambda item: item[0].seed):
         cells.setdefault((job.instance, job.strategy), {}).setdefault(job.n, []).append(outcome)
@@ -65,7 +65,7 @@ def _row(contest: Contest, instance: str, strategy: str, by_n: Mapping[int | Non
     from scipy.stats import binomtest
 
     one, (_, entry) = contest.known()[instance], contest.specs[strategy]
-    n = max((n for n in by_n if n is not None), default=None)  # the last one tried is the one that was enough
+    n = max((n for n in by_n if n is not None), default=None)  # the last number tried is the first that was enough
     outcomes = by_n[n]
     played = [outcome for outcome in outcomes if outcome.status not in (UNFIT, FAILED)]
     samples = [outcome.samples for outcome in played]
@@ -126,7 +126,7 @@ CAPTION = (
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """What a line of the table says; an answer that was not reached is said in words, not as a number."""
+    """The cells of a line. If there was no answer, words say so instead of a number."""
     assumptions = "violated: " + ", ".join(row.violated) if row.violated else "met"
     if row.unfit:
         return (row.title, "not run", "", "", "", "", "", row.guarantee, row.ending)
@@ -167,7 +167,7 @@ def as_text(rows: Sequence[Row], contest: Contest) -> str:
 
 
 def as_markdown(rows: Sequence[Row], contest: Contest) -> str:
-    """The same, for a page."""
+    """The same tables for a web page."""
     blocks = []
     for title, lines in _by_instance(rows, contest):
         table = [HEAD, ("---",) * len(HEAD), *lines]
@@ -176,7 +176,7 @@ def as_markdown(rows: Sequence[Row], contest: Contest) -> str:
 
 
 def text_of(row: Row, delta: float) -> str:
-    """What a cell says."""
+    """The text of a cell."""
     if row.unfit:
         return "-"
     if not row.stops:
@@ -191,7 +191,7 @@ def text_of(row: Row, delta: float) -> str:
 
 
 def as_matrix(rows: Sequence[Row], delta: float) -> str:
-    """Strategies down, instances across, what the figure says; for a page."""
+    """The numbers of the figure for a web page: a row for each strategy, a column for each instance."""
     instances = list(dict.fromkeys(row.instance for row in rows))
     found = {(row.strategy, row.instance): text_of(row, delta) for row in rows}
     lines = [("strategy", *instances), ("---",) * (len(instances) + 1)]
@@ -224,7 +224,7 @@ def as_data(rows: Iterable[Row]) -> list[dict[str, object]]:
 
 
 def write_parquet(found: Mapping[Job, Outcome], path: Path) -> None:
-    """Every run, as a table."""
+    """Write every run as a row of a table."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

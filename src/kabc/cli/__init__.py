@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; nothing is loaded before the command is known."""
+    """Run one command and return its exit code. Modules are loaded only when the command is known."""
     from kabc.cli.app import dispatch
 
     return dispatch(arguments)

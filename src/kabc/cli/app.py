@@ -1,4 +1,4 @@
-"""The commands and their options. Bodies import what they need: help and mistakes must answer at once."""
+"""The commands and their options. Each body imports what it needs, so help and error messages appear at once."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ app = typer.Typer(
     "of compare: 0 same groups, 5 changed, 3 changed but only by a guess.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: loading rich would take longer than the rest
+    rich_markup_mode=None,  # plain help, because loading rich would take longer than everything else
 )
 
-_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer has moved it from one module to another
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # its module depends on the version of typer
 _INTERRUPTED = 130
 
 # --- sources
@@ -37,32 +37,40 @@ Data = Annotated[
     ),
 ]
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="TOML file with everything; options given here win over it.")
+    Path | None, typer.Option("--config", help="TOML file with all settings. Options given here override it.")
 ]
 Arm = Annotated[str | None, typer.Option(help="Column that names the arm of a row.")]
-Values = Annotated[str | None, typer.Option(help="Columns to compare, with commas. Default: all others.")]
+Values = Annotated[str | None, typer.Option(help="Columns to compare, separated by commas. Default: all others.")]
 Wide = Annotated[bool | None, typer.Option("--wide", help="The table has one column for each arm.")]
-Types = Annotated[str | None, typer.Option(help="column=number|category|text, with commas. Default: inferred, shown.")]
+Types = Annotated[
+    str | None, typer.Option(help="column=number|category|text, comma separated. Default: inferred and shown.")
+]
 Missing = Annotated[str | None, typer.Option(help="Missing values: raise (default), drop, or encode as a value.")]
-Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples; with --database and --arm.")]
+Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples. Needs --database and --arm.")]
 Database = Annotated[str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file.")]
-Command = Annotated[list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A shell command as an arm; repeat.")]
-Measure = Annotated[str | None, typer.Option(help="Of a command: output (what it prints; default), wall, cpu, rss.")]
+Command = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A shell command as an arm. Can be repeated.")
+]
+Measure = Annotated[str | None, typer.Option(help="What to measure of a command: output (default), wall, cpu, rss.")]
 OnFailure = Annotated[str | None, typer.Option(help="Failed draws: raise (default), retry, or encode as a value.")]
 
 # --- settings
-Clusters = Annotated[int | None, typer.Option(help="Number of groups, K. Without it: a lower bound on it.")]
+Clusters = Annotated[
+    int | None, typer.Option(help="Number of groups, K. Without it, the answer is a lower bound of K.")
+]
 Delta = Annotated[float | None, typer.Option(help="Largest probability of a wrong answer. Default: 0.05.")]
 StrategyName = Annotated[str | None, typer.Option("--strategy", help="See kabc strategies. Default: anytime.")]
-Options = Annotated[list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Of the strategy; repeat.")]
-MaxSamples = Annotated[int | None, typer.Option(help="Draw no more than this in all. Default: no limit.")]
+Options = Annotated[
+    list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Strategy option. Can be repeated.")
+]
+MaxSamples = Annotated[int | None, typer.Option(help="Largest total number of samples. Default: no limit.")]
 MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters: the paper's s_0 (strategy kabc).")]
 Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
-Seed = Annotated[int | None, typer.Option(help="Same seed, same answer.")]
-Workers = Annotated[int | None, typer.Option(help="Arms drawn from at the same time. Default: 1.")]
+Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
+Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
 
 # --- output
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
@@ -71,7 +79,7 @@ Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report."
 
 @app.callback()
 def _kabc() -> None:
-    """Only gives the commands a common parent."""
+    """The common parent of all commands."""
 
 
 @app.command()
@@ -136,15 +144,18 @@ def plan(
     seed: Seed = None,
     pilot: Pilot = None,
     gap: Annotated[
-        float | None, typer.Option(help="Instead of a pilot: distance of the groups' means in standard deviations.")
+        float | None,
+        typer.Option(help="Use this instead of a pilot: distance of the group means in standard deviations."),
     ] = None,
-    arms: Annotated[int | None, typer.Option(help="Number of arms; with --gap.")] = None,
-    price: Annotated[float | None, typer.Option(min=0, help="Of one sample: adds a column with the bill.")] = None,
-    seconds_per_sample: Annotated[float | None, typer.Option(min=0, help="Adds a column with the time.")] = None,
+    arms: Annotated[int | None, typer.Option(help="Number of arms, needed with --gap.")] = None,
+    price: Annotated[
+        float | None, typer.Option(min=0, help="Price of one sample. Adds a column with the total price.")
+    ] = None,
+    seconds_per_sample: Annotated[float | None, typer.Option(min=0, help="Adds a column with the total time.")] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """What a run will cost, from a pilot or a gap that you assume: anytime and published side by side.
+    """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies side by side.
 
     Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
     """
@@ -158,7 +169,7 @@ def plan(
 
 @app.command()
 def demo(
-    seed: Annotated[int | None, typer.Option(min=0, help="Another one gives other samples.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives other samples.")] = None,
     out: Annotated[Path, typer.Option(help="Picture file, or its folder.")] = Path("demo.png"),
     as_json: Json = False,
     debug: Debug = False,
@@ -189,19 +200,25 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME|NAME[OPTION=VALUE]|FILE.py:NAME,...",
-            help="With commas; see kabc strategies. A file has one of your own. Default: all.",
+            help="Names separated by commas (see kabc strategies), or your own in a file. Default: all.",
         ),
     ] = None,
     instances: Annotated[
-        str | None, typer.Option(metavar="FILE.py", help="Your own: a list INSTANCES of kabc.bench.Instance.")
+        str | None,
+        typer.Option(
+            metavar="FILE.py", help="Python file with your own instances: a list INSTANCES of kabc.bench.Instance."
+        ),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...; the same for all strategies.")] = 10,
-    delta: Annotated[float, typer.Option(help="Error probability that every strategy is asked for.")] = 0.1,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Number of runs, with seeds 0, 1, .... All strategies use the same seeds.")
+    ] = 10,
+    delta: Annotated[float, typer.Option(help="Error probability that every strategy must keep.")] = 0.1,
     cap: Annotated[
-        int | None, typer.Option(min=1, help="Give a run up at so many samples in all. Default: that of the instance.")
+        int | None,
+        typer.Option(min=1, help="Stop a run at this total number of samples. Default: the cap of the instance."),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Give a run up after so much computing.")] = 60.0,
-    out: Annotated[Path, typer.Option(help="Folder of the runs; those that are there are not made again.")] = Path(
+    seconds: Annotated[float, typer.Option(min=0.1, help="Stop a run after this computing time.")] = 60.0,
+    out: Annotated[Path, typer.Option(help="Folder of the runs. Runs found there are not repeated.")] = Path(
         "kabc-bench"
     ),
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
@@ -250,7 +267,7 @@ def compare(
     as_json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """What has changed between two saved answers. Exit 0: same groups, 5: changed, 3: changed, but only by a guess.
+    """Show the changes between two saved answers. Exit 0: same groups, 5: changed, 3: changed, but only by a guess.
 
     Example: kabc compare monday.json tuesday.json
     """
@@ -260,7 +277,7 @@ def compare(
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as keys of the config file."""
+    """The options as keys of the config file."""
     from kabc.config.overlay import listed, pairs, plain_value
 
     renamed = {"data": "path", "sql": "query", "command": "run", "option": "options"}
@@ -274,7 +291,7 @@ def _given(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dispatch(arguments: Sequence[str] | None) -> int:
-    """Parse, run, and turn whatever happens into an exit code with at most one line of complaint."""
+    """Parse and run a command. Every error becomes an exit code and a message of one line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json, debug = "--json" in words, "--debug" in words
     try:
@@ -290,7 +307,7 @@ def dispatch(arguments: Sequence[str] | None) -> int:
         message = str(error) if isinstance(error, ConfigError) else exits.for_the_shell(str(error))
         return exits.fail(message, exits.BAD_INPUT, as_json=as_json)
     except BrokenPipeError:
-        sys.stdout = None  # the reader has gone: nobody to tell, and flushing at exit would complain
+        sys.stdout = None  # the reader has closed the pipe; flushing at exit would raise again
         return exits.FAULT
     except Exception as error:
         if debug:

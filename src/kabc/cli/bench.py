@@ -14,7 +14,7 @@ from kabc.core.errors import SettingsError
 
 
 def list_suites(file: str | None, *, as_json: bool) -> int:
-    """What there is to run on."""
+    """The list of suites and instances."""
     suites = dict(SUITES)
     if file is not None:
         suites = {Path(file).stem: list(load_instances(file).values())}
@@ -36,7 +36,7 @@ def list_suites(file: str | None, *, as_json: bool) -> int:
 
 
 def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, quiet: bool) -> int:
-    """Make the runs that are missing, then write and print what they say."""
+    """Make the missing runs, then write and print the tables."""
     log = RunLog(folder)
     for notice in log.notices:
         print(notice, file=sys.stderr)
@@ -60,7 +60,7 @@ def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, qui
         try:
             write(folder / name)
             written.append(str(folder / name))
-        except SettingsError as error:  # an optional library is missing: the table must not be lost
+        except SettingsError as error:  # an optional library is missing; print the table anyway
             skipped.append(f"not written: {error}")
     if as_json:
         exits.print_json({"rows": as_data(rows), "written": written})

@@ -18,7 +18,7 @@ CHANGED = 5
 
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED}
 
-# settings as Python spells them in messages
+# names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options)\b(?:=None)?")
 _WITH_EQUALS = r"\b(arm|values|types|missing|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
@@ -28,7 +28,7 @@ _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strateg
 
 
 def for_the_shell(message: str) -> str:
-    """The message with settings spelled as options."""
+    """The message with Python settings replaced by command-line options."""
     text = _BARE.sub(lambda found: _option(found[1]), message)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
@@ -46,12 +46,12 @@ def of_status(status: str) -> int:
 
 
 def print_json(facts: Mapping[str, Any]) -> None:
-    """One JSON document on standard output; NaN and infinity are refused, as the standard does."""
+    """Print one JSON document on standard output. NaN and infinity are errors, as in the JSON standard."""
     print(json.dumps(facts, indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def fail(message: str, code: int, *, as_json: bool) -> int:
-    """Say what is wrong in one line, for people and where asked for programs, and hand the code back."""
+    """Print what is wrong in one line for people, and as JSON on request. Returns the exit code."""
     line = " ".join(message.split())
     print(f"kabc: error: {line}", file=sys.stderr)
     if as_json:

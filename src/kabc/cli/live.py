@@ -12,13 +12,13 @@ from typing import Any, Self
 from kabc.core.words import counted
 from kabc.running.snapshots import Snapshot
 
-_QUIET_SECONDS = 2.0  # shorter runs say nothing
-_PLAIN_SECONDS = 5.0  # between two plain lines
-_LOOK_SECONDS = 0.5  # between two looks at the evidence
+_QUIET_SECONDS = 2.0  # shorter runs show no progress
+_PLAIN_SECONDS = 5.0  # seconds between two plain lines
+_LOOK_SECONDS = 0.5  # seconds between two looks at the evidence
 
 
 class LivePanel:
-    """Shows how far a run is."""
+    """Shows the progress of a run."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._start = monotonic()
@@ -51,17 +51,17 @@ class LivePanel:
         self._panel.__exit__(kind, error, trace)
 
     def doing(self, line: str) -> None:
-        """What the run does now, within a round."""
+        """Called within a round, with what the run does now."""
         self._doing = line
         self._maybe_print()
 
     def after(self, seen: Snapshot) -> None:
-        """A round is over."""
+        """Called at the end of a round."""
         self._last, self._doing = seen, ""
         now = monotonic()
         if not self._quiet and now >= self._next_look:
             self._evidence = self._look(seen)
-            # with many arms a look takes long: never more than a tenth of the time
+            # with many arms a look takes long; limit it to a tenth of the time
             self._next_look = monotonic() + max(_LOOK_SECONDS, 9 * (monotonic() - now))
         self._maybe_print()
 
@@ -80,7 +80,7 @@ class LivePanel:
             self._next_line = monotonic() + _PLAIN_SECONDS
 
     def summary(self) -> str:
-        """Everything known, in a few short lines."""
+        """All known figures in a few short lines."""
         seen = self._last
         if seen is None:
             return f"{clock(self._elapsed())}: {self._doing or 'starting'}"
@@ -105,5 +105,5 @@ def clock(seconds: float) -> str:
 
 
 def _rounded(count: int) -> int:
-    """Two digits: an estimate should not look exact."""
+    """Rounded to two digits, because an estimate should not look exact."""
     return count if count < 10 else int(round(count, 1 - math.floor(math.log10(count))))

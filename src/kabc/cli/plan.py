@@ -1,4 +1,4 @@
-"""`kabc plan`: what a run will cost in samples, money and time, strategies side by side."""
+"""`kabc plan`: the cost of a run in samples, money and time, for several strategies side by side."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from kabc.planning.plan import plan
 from kabc.planning.schedule import Plan
 from kabc.running.inputs import suitable_kernel
 
-_MOST_ROWS = 200  # of a finite arm, where nothing else is asked for
-_LIVE_ROWS = 20  # of an arm that may cost something
+_MOST_ROWS = 200  # default pilot rows of a finite arm
+_LIVE_ROWS = 20  # default pilot rows of an arm whose samples may cost money
 _SIMULATED = "anytime"
 _BY_KERNEL = ("kabc-tight", "kabc")
 
@@ -34,7 +34,7 @@ Plans = dict[str, Callable[[], Any]]
 
 @dataclass(frozen=True)
 class Assumed:
-    """Instead of a pilot: means of the groups this many standard deviations apart."""
+    """An assumption instead of a pilot: group means are this many standard deviations apart."""
 
     gap: float | None
     n_arms: int | None
@@ -42,7 +42,7 @@ class Assumed:
 
 @dataclass(frozen=True)
 class Row:
-    """One strategy: samples that are likely to be enough, samples that are surely enough if the gap is right."""
+    """The plan of one strategy: the estimated samples, and a proven upper limit if the gap is right."""
 
     strategy: str
     samples: int | None
@@ -53,7 +53,7 @@ class Row:
 
 
 def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool) -> int:
-    """Plan by each strategy and print them side by side."""
+    """Make a plan for each strategy and print the plans side by side."""
     if config.clusters is None:
         raise SettingsError("a plan needs the number of groups; give --clusters")
     seed = secrets.randbits(32) if config.seed is None else config.seed
@@ -62,7 +62,7 @@ def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool) -> i
     else:
         source, plans = _from_gap(config, assumed, seed)
     by_schedule = [_row(name, plans[name], cost) for name in _BY_KERNEL]
-    if all(row.samples is None for row in by_schedule):  # no gap: simulated runs would have no end
+    if all(row.samples is None for row in by_schedule):  # without a gap, simulated runs would never end
         raise SettingsError(by_schedule[0].remark)
     rows = [_row(_SIMULATED, plans[_SIMULATED], cost), *by_schedule]
     if as_json:
@@ -74,7 +74,7 @@ def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool) -> i
 
 
 def _from_gap(config: Config, assumed: Assumed, seed: int) -> tuple[str, Plans]:
-    """Normal arms in one dimension, means `gap` standard deviations apart from one group to the next."""
+    """Plans for normal arms in one dimension. Neighbouring group means are `gap` standard deviations apart."""
     assert assumed.gap is not None
     assert config.clusters is not None
     if assumed.n_arms is None:
@@ -89,7 +89,7 @@ def _from_gap(config: Config, assumed: Assumed, seed: int) -> tuple[str, Plans]:
 
 
 def _embedded(gap: float) -> tuple[float, float]:
-    """Distance of the mean embeddings of N(0, 1) and N(gap, 1) under a Gaussian kernel of bandwidth 1; the variance."""
+    """Distance of the mean embeddings of N(0, 1) and N(gap, 1), and the variance. Gaussian kernel of bandwidth 1."""
     if not 0 < gap < math.inf:
         raise SettingsError(f"--gap must be a finite number above 0, got {gap:g}")
     same = math.sqrt(1 / 3)  # E g(X, X'), X - X' ~ N(0, 2)
@@ -123,20 +123,20 @@ def _drawn(arms: NamedArms, config: Config, seed: int) -> Pilot:
 
 
 def _row(name: str, make: Callable[[], Any], cost: Cost) -> Row:
-    """What the plan says, or why there is none."""
+    """The row of a plan, or of the reason why there is none."""
     try:
         made = make()
     except SettingsError as error:
         return Row(name, None, None, None, None, exits.for_the_shell(str(error)))
     samples = made.expected_samples
     open_end = not isinstance(made, Plan) and made.n_given_up > 0
-    remark = "some simulated runs were given up undecided: they need more samples" if open_end else ""
+    remark = "some simulated runs were stopped undecided; they need more samples" if open_end else ""
     return Row(name, samples, made.sure_samples, cost.money(samples), cost.duration(samples), remark)
 
 
 def _print(source: str, rows: list[Row], config: Config) -> None:
     print(f"{config.clusters} groups, delta = {config.delta:g}; {source}")
-    print("samples: about where it stops, a guess; surely: where the proof says that it stops, for such a gap")
+    print("samples: an estimate of where it stops; surely: a proven upper limit, if the gap is right")
     columns: dict[str, Callable[[Row], str]] = {
         "samples": lambda row: _count(row.samples),
         "surely": lambda row: _count(row.sure_samples),

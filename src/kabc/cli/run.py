@@ -1,4 +1,4 @@
-"""`kabc run`: settings to arms, arms to an answer, the answer to people and files."""
+"""`kabc run`: makes arms from the settings, finds the answer, and prints and saves it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from kabc.strategies import needs_kernel
 
 
 def run_it(config: Config, config_file: Path | None, *, as_json: bool, quiet: bool, certificate: bool) -> int:
-    """Draw, decide, save, print; the exit code says how it ended."""
-    # before a single sample is paid for
+    """Draw, decide, save and print. The exit code says how the run ended."""
+    # before any sample is drawn, because samples may cost money
     expect_folders(config.save, config.report)
     if config.save or config.report:
         read = input_files(config) + ([] if config_file is None else [str(config_file)])
@@ -53,13 +53,13 @@ def _drawn(config: Config, quiet: bool) -> Result:
 
 
 def _budget(config: Config, arms: NamedArms) -> int | None:
-    """The largest number of samples. Without one, and without a number of groups: every row of finite arms."""
+    """The largest number of samples. Without it and without a number of groups, finite arms give all their rows."""
     if config.max_samples or config.clusters or config.min_separation:
         return config.max_samples
     left = [arm.remaining for arm in arms.values()]
     if any(count is None for count in left):
         raise SettingsError(
-            "these arms never run out: give --clusters (how many groups), or --max-samples (how much to draw; a lower "
-            "bound on the number of groups is then certified)"
+            "these arms have no end: give --clusters (the number of groups), or --max-samples (then a lower bound on "
+            "the number of groups is certified)"
         )
     return sum(count or 0 for count in left)

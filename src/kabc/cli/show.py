@@ -1,4 +1,4 @@
-"""What people and programs read on standard output."""
+"""The standard output of the commands, for people and for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kabc.results.values import Result
 
 
 def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
-    """Write the files, then print the answer: a file that cannot be written must not cost the answer."""
+    """Write the files, then print the answer. The answer is printed even if a file cannot be written."""
     written: list[str] = []
     problems: list[str] = []
     for name, path, write in (("saved", save, result.save), ("report", report, partial(_report, result))):
@@ -38,7 +38,7 @@ def expect_folders(*paths: str | None) -> None:
 
 
 def expect_other_files(save: str | None, report: str | None, inputs: Sequence[str | Path]) -> None:
-    """Refuse output files that would replace what is read, or each other."""
+    """Refuse output files that would replace an input file or each other."""
     for option, path in (("--save", save), ("--report", report)):
         if path is not None and first_same(path, inputs) is not None:
             raise SettingsError(f"{option} {path} is a file that this run reads; choose another path")
@@ -81,7 +81,7 @@ def print_strategies(*, as_json: bool) -> int:
 
 
 def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool) -> int:
-    """A saved answer, as `kabc run` printed it."""
+    """Print a saved answer in the same way as `kabc run`."""
     from kabc.results.files import load_result
 
     expect_folders(report)
@@ -90,7 +90,7 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
-    """What changed from one saved answer to a later one."""
+    """Print the changes from one saved answer to a later one."""
     from kabc.results.compare import compare
     from kabc.results.files import load_result
 

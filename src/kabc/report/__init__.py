@@ -1,4 +1,4 @@
-"""What people look at: data apart from drawing."""
+"""Reports and pictures. Some modules compute what a picture shows; others draw it."""
 
 from kabc.report.apart_graph import ApartGraph, apart_graph
 from kabc.report.arm_map import ArmMap, arm_map

@@ -1,4 +1,4 @@
-"""Which pairs are still connected: arms as nodes placed by group, lines between those not told apart."""
+"""A graph of the pairs: arms are nodes, placed by group. Lines join arms that are not told apart."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _GAP = 2.2  # room between two groups, in units of the room between two arms of 
 class Edge(NamedTuple):
     """Two nodes and what connects them.
 
-    together: not told apart, one group. open: not told apart, different groups (between nodes that are groups: no pair
-    across them is told apart). conflict: told apart, yet in one group, which is then only a guess.
+    together: the arms are not told apart and are in one group.
+    open: the arms are not told apart but are in different groups. If the nodes are groups, no pair across them is
+    told apart.
+    conflict: the arms are told apart but are in one group. That group is then only a guess.
     """
 
     first: int
@@ -31,9 +33,9 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True)
 class ApartGraph:
-    """What the picture shows: nodes with their places in the plane, and edges; pairs without an edge are told apart.
+    """What the picture shows: nodes with their places in the plane, and edges. Pairs without an edge are told apart.
 
-    `certified` says whether the groups are certified: open pairs then follow from the other pairs.
+    `certified` says whether the groups are certified. If so, the other pairs prove that open pairs differ.
     """
 
     nodes: Nodes
@@ -42,12 +44,12 @@ class ApartGraph:
     certified: bool
 
     def pairs(self, link: Link) -> int:
-        """How many edges are of that kind."""
+        """The number of edges of that kind."""
         return sum(edge.link == link for edge in self.edges)
 
 
 def apart_graph(result: Result, most: int = MOST_NODES) -> ApartGraph:
-    """The graph of a result; its nodes are groups where there are more than `most` arms."""
+    """The graph of a result. With more than `most` arms its nodes are groups."""
     nodes = nodes_of(result, most)
     return ApartGraph(nodes, _places(nodes.groups), _edges(result, nodes), result.certified)
 
@@ -64,7 +66,7 @@ def _edges(result: Result, nodes: Nodes) -> tuple[Edge, ...]:
 
 
 def _places(groups: tuple[int, ...]) -> NDArray[np.float64]:  # (n, 2)
-    """Each group a small circle of arms, the small circles on a large one."""
+    """Place the arms of each group on a small circle, and the small circles on a large one."""
     sizes = [groups.count(group) for group in sorted(set(groups))]
     radii = [0.0 if size == 1 else 0.5 / math.sin(math.pi / size) for size in sizes]  # neighbours are 1 apart
     widths = [2 * radius + _GAP for radius in radii]

@@ -1,4 +1,4 @@
-"""Arms as points of a plane: near each other where their distributions are alike."""
+"""Arms as points in a plane. Arms with similar distributions are close to each other."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kabc.core.errors import SettingsError
 from kabc.report.nodes import names_of
 from kabc.results.values import Result
 
-_MOST_VALUES = 4_000_000  # of the kept samples; further rows are left out
-_MOST_STEPS = 512  # of a distribution function
+_MOST_VALUES = 4_000_000  # values of the kept samples that are used; further rows are left out
+_MOST_STEPS = 512  # steps of a distribution function
 _DIRECTIONS = 64
 _SUBSPACE, _ITERATIONS = 10, 30
 
@@ -25,8 +25,8 @@ class ArmMap:
 
     Attributes
     ----------
-    names, groups : of each arm, in arm order; groups are numbered from 0.
-    places : coordinates of each arm; only the distances between arms mean something.
+    names, groups : name and group of each arm, in arm order. Groups are numbered from 0.
+    places : coordinates of each arm. Only the distances between arms have a meaning.
     shown : the part of all squared distances that two dimensions can show, from 0 to 1.
     measure : what the distances are, in words.
     certified : whether the groups are certified, not a guess.
@@ -41,7 +41,7 @@ class ArmMap:
 
 
 def arm_map(result: Result) -> ArmMap:
-    """Classical scaling of the distances of the mean embeddings, or of the energy distances of the kept samples."""
+    """Classical scaling. It uses distances of mean embeddings if known, else energy distances of the kept samples."""
     distances = result.evidence.distances
     if np.isfinite(distances).all():
         squared, measure = distances**2, "distance of the mean embeddings"
@@ -52,27 +52,29 @@ def arm_map(result: Result) -> ArmMap:
 
 
 def kept_rows(result: Result) -> list[NDArray[Any]]:  # N arrays (m_i, d)
-    """The first samples of each arm, few enough to be looked at in seconds."""
+    """The first samples of each arm. There are few enough to be processed in seconds."""
     rows = [np.asarray(result.samples.get(name, ())) for name in result.names]
     if any(block.ndim != 2 or not block.size for block in rows):
-        raise SettingsError("this result keeps no samples of some arm, so its values cannot be drawn; run it again")
+        raise SettingsError(
+            "this result keeps no samples of at least one arm, so its values cannot be drawn; run it again"
+        )
     most = max(2, _MOST_VALUES // (len(rows) * rows[0].shape[1]))
     return [block[:most] for block in rows]
 
 
 def classical_scaling(squared: Array) -> tuple[Array, float]:  # (N, N) -> (N, 2)
-    """Points of the plane whose distances come close to the given ones, and the part of their squares that is shown."""
+    """Points of the plane with distances close to the given ones, and the part of the squared distances they show."""
     centred = squared - squared.mean(axis=0)
     gram = -0.5 * (centred - centred.mean(axis=1, keepdims=True))
     values, vectors = _largest_two((gram + gram.T) / 2)
     places = vectors * np.sqrt(values)
     largest = places[np.abs(places).argmax(axis=0), [0, 1]]
-    places *= np.where(largest < 0, -1.0, 1.0)  # of the mirror images always the same one
+    places *= np.where(largest < 0, -1.0, 1.0)  # always choose the same mirror image
     return places, float(values.sum() / gram.trace()) if values.sum() > 0 else 1.0
 
 
 def _largest_two(gram: Array) -> tuple[Array, Array]:  # (N, N), no negative eigenvalues -> (2,), (N, 2)
-    """Its two largest eigenvalues with their vectors, by subspace iteration: all of them would take seconds."""
+    """Its two largest eigenvalues with their vectors, by subspace iteration. Computing all would take seconds."""
     basis = np.random.default_rng(0).standard_normal((len(gram), min(len(gram), _SUBSPACE)))
     for _ in range(_ITERATIONS):
         basis = np.linalg.qr(gram @ basis)[0]
@@ -81,9 +83,9 @@ def _largest_two(gram: Array) -> tuple[Array, Array]:  # (N, N), no negative eig
 
 
 def energy_distances(rows: list[NDArray[Any]]) -> Array:  # N arrays (m_i, d) -> (N, N)
-    """Squared energy distances of the ranks: 2 E|x - y| - E|x - x'| - E|y - y'|, a mean over directions where d > 1.
+    """Squared energy distances of the ranks: 2 E|x - y| - E|x - x'| - E|y - y'|. For d > 1 a mean over directions.
 
-    In one dimension it is 2 times the integral of (F_x - F_y)^2, so distribution functions on a grid give all pairs.
+    In one dimension this is 2 times the integral of (F_x - F_y)^2. So distribution functions on a grid give all pairs.
     """
     ends = np.cumsum([len(block) for block in rows])
     ranks = np.column_stack([_ranks(column) for column in np.concatenate(rows).T])
@@ -107,7 +109,7 @@ def _energy_on_a_line(arms: list[Array]) -> Array:  # N arrays (m_i,) -> (N, N)
 
 
 def _ranks(column: NDArray[Any]) -> Array:  # (n,)
-    """Middle ranks among all samples, from 0 to 1: units and outliers do not count, equal values stay equal."""
+    """Middle ranks among all samples, from 0 to 1. Units and outliers have no effect, and equal values stay equal."""
     _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     below = np.cumsum(counts) - counts
     return np.asarray(((below + (counts - 1) / 2) / max(len(column) - 1, 1))[place])

@@ -13,7 +13,7 @@ from kabc.results.values import Result
 
 @dataclass(frozen=True)
 class SampleCounts:
-    """What the picture shows: the least, median and most samples of an arm behind each node (equal for single arms)."""
+    """What the picture shows: for each node the smallest, median and largest number of samples of its arms."""
 
     nodes: Nodes
     least: NDArray[np.int64]  # (n,)
@@ -22,7 +22,7 @@ class SampleCounts:
 
 
 def sample_counts(result: Result, most: int = MOST_NODES) -> SampleCounts:
-    """Samples of each arm, ordered by group; of the arms of each group where there are more than `most` arms."""
+    """Samples of each arm, ordered by group. With more than `most` arms there is one node for each group."""
     nodes = nodes_of(result, most)
     drawn = np.array([result.samples_per_arm[name] for name in result.names])
     behind = [drawn[arms] for arms in nodes.members]

@@ -1,6 +1,6 @@
-"""One file that says it all: the answer first, then why it may be trusted, then pictures, settings and notes.
+"""The whole report in one file: the answer, the reasons to trust it, pictures, settings and notes.
 
-It needs no network, no script and no other file: pictures are SVG, and its security policy forbids everything else.
+It needs no network, no script and no other file. Pictures are SVG, and its security policy forbids everything else.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _MOST_NEEDS = 6
 
 
 def write_report(result: Result, path: str | os.PathLike[str], title: str | None = None) -> None:
-    """Write the report of a result to one HTML file that opens offline, whole or not at all."""
+    """Write the report of a result to one HTML file that opens offline. If writing fails, no partial file is left."""
     write_text(path, report_html(result, title))
 
 
 def report_html(result: Result, title: str | None = None) -> str:
-    """The report of a result as one HTML text; the same result always gives the same text."""
+    """The report of a result as one HTML text. The same result always gives the same text."""
     heading = clean(title or "Which arms are the same?")
     return "".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{_policy()}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-            '<link rel="icon" href="data:,">\n',  # else browsers ask the server for one
+            '<link rel="icon" href="data:,">\n',  # without it, browsers ask the server for an icon
             f"<title>{heading}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n",
             _answer(result),
             _certificate(result),
@@ -105,8 +105,8 @@ def _needs(result: Result) -> str:
     texts = dict(zip(result.names, names_of(result), strict=True))
     listed = ", ".join(f"{number:,} of {_name(texts[name])}" for name, number in ranked[:_MOST_NEEDS])
     rest = ranked[_MOST_NEEDS:]
-    others = f", at most {rest[0][1]:,} of each of {counted(len(rest), 'other arm')}" if rest else ""
-    return f"<p>More samples that it takes to decide (an estimate, no promise): {listed}{others}.</p>"
+    others = f", and at most {rest[0][1]:,} of each of {counted(len(rest), 'other arm')}" if rest else ""
+    return f"<p>Further samples needed to decide (an estimate, not a promise): {listed}{others}.</p>"
 
 
 def _facts(result: Result) -> str:
@@ -172,7 +172,7 @@ def _details(summary: str, inside: str, short: bool = False) -> str:
 
 
 def _arms(result: Result) -> str:
-    """Every arm with its samples, and the arm of another group that it is least told apart from."""
+    """Every arm with its samples, and the arm of another group with the least evidence against it."""
     labels, names = np.asarray(result.labels), names_of(result)
     across = np.where(labels[:, None] != labels, result.evidence.strength, np.nan)
     filled = np.where(np.isnan(across), np.inf, across)
@@ -205,7 +205,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequenc
 
 
 def _certificate(result: Result) -> str:
-    """Claim, assumptions and rule; not cut out of the text, where a name with line breaks could pretend to be one."""
+    """Claim, assumptions and rule, read from the fields. A name with line breaks could fake one in the plain text."""
     why = result.guarantee
     lists = {"Assumptions": why.assumptions, "Rule": why.rule}
     parts = "".join(

@@ -1,4 +1,4 @@
-"""Every picture by matplotlib, for papers and files; needs kabc[plot]."""
+"""Draws every picture with matplotlib, for papers and files. It needs kabc[plot]."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LINKS: dict[str, dict[str, Any]] = {
 
 
 def draw(picture: object, target: str | os.PathLike[str] | None = None) -> Figure:
-    """A figure of what `kabc.report` computed, also written to a file whose ending chooses the format."""
+    """A figure of what `kabc.report` computed. It is also written to a file; the ending of its name sets the format."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -45,13 +45,13 @@ def draw(picture: object, target: str | os.PathLike[str] | None = None) -> Figur
 
 
 def colour_of(group: int) -> str:
-    """The colour of a group; colours repeat, the number beside them does not."""
+    """The colour of a group. Colours repeat; the number beside a colour is unique."""
     return LIGHT[f"g{group % 8}"]
 
 
 @singledispatch
 def _paint(picture: object, figure: Figure) -> None:
-    raise SettingsError(f"{picture!r} is no picture; pass what pair_map, arm_map, ... of kabc.report return")
+    raise SettingsError(f"{picture!r} is not a picture; pass what pair_map, arm_map, ... of kabc.report return")
 
 
 @_paint.register(PairMap)

@@ -1,4 +1,4 @@
-"""What a picture has room for: every arm by itself, or groups where there are too many arms."""
+"""The nodes of a picture: single arms, or whole groups if there are too many arms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.words import counted
 from kabc.results.values import Result
 
-MOST_NODES = 40  # more cannot be told from each other in a picture
+MOST_NODES = 40  # in a picture, more cannot be distinguished
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Nodes:
     groups : the group of each node, numbered from 0.
     members : the numbers of the arms behind each node.
     are_groups : whether each node is a whole group.
-    left_out : how many groups are not among the nodes.
+    left_out : number of groups that are not among the nodes.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ def arms_of_groups(result: Result) -> list[NDArray[np.intp]]:
 
 
 def nodes_of(result: Result, most: int = MOST_NODES) -> Nodes:
-    """Every arm, ordered by group; the groups where there are more than `most` arms."""
+    """All arms, ordered by group. With more than `most` arms: the groups."""
     if len(result.names) > most:
         return group_nodes(result, most)
     order = np.argsort(np.asarray(result.labels), kind="stable").tolist()
@@ -70,13 +70,13 @@ def names_of(result: Result) -> tuple[str, ...]:
 
 
 def plain(text: str) -> str:
-    """The text on one line; what no font and no encoding has is replaced."""
+    """The text on one line. Characters that cannot be drawn or encoded are replaced."""
     one_line = " ".join(text.split())
     return "".join("\ufffd" if category(letter) in ("Cc", "Cs") else letter for letter in one_line)
 
 
 def shorten(names: Sequence[str], most: int) -> list[str]:
-    """Names of at most so many letters; their ends are kept where the beginnings do not tell them apart."""
+    """Names of at most `most` letters. If two beginnings are equal, the ends are kept as well."""
     short = [_cut(name, most, 0) for name in names]
     return short if len(set(short)) == len(set(names)) else [_cut(name, most, (most - 1) // 2) for name in names]
 

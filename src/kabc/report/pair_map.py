@@ -1,4 +1,4 @@
-"""Every pair of arms at one glance: its evidence in units of its threshold, arms ordered by group."""
+"""All pairs of arms in one picture: evidence in units of its threshold, with arms ordered by group."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-_MOST_NAMES = 80  # with more arms names would be too small to read: groups are numbered, arms are not named
-MOST_LETTERS = 30  # of a name in a picture
+_MOST_NAMES = 80  # with more arms, names would be too small to read; then only groups are labelled, by number
+MOST_LETTERS = 30  # letters of a name in a picture
 _STEEPEST = 4.0  # colours end at 1/16 and 16 times the threshold
 _TICKS = ("1/16", "1/8", "1/4", "1/2", "1", "1.5", "2", "4", "8", "16")
 _GREY = "#d0d0d0"
@@ -35,12 +35,12 @@ class PairMap:
 
     Attributes
     ----------
-    order : arm numbers in the order of rows and columns, group after group; numbers of groups in a group map.
+    order : arm numbers in the order of rows and columns, group after group. In a group map: group numbers.
     names : names of the rows and columns, in this order.
     boundaries : group g takes the rows boundaries[g] up to, not including, boundaries[g + 1].
-    ratio : evidence / threshold in the latest round; NaN where there is none, and for an arm with itself.
-    told_apart : pairs told apart in the latest round or an earlier one; certified. In a group map: some pair of a cell.
-    n_arms : number of arms, also where rows are groups.
+    ratio : evidence / threshold in the latest round. NaN if there is none, and for an arm with itself.
+    told_apart : certified pairs: told apart in the latest round or before. In a group map: at least one pair of a cell.
+    n_arms : number of arms, even if rows are groups.
     status : how the run ended, in words.
     certified : whether the groups are certified, not a guess.
     n_samples, delta : what it cost, and the error probability.
@@ -87,7 +87,7 @@ def pair_map(result: Result) -> PairMap:
 
 
 def group_map(result: Result, most: int = MOST_NODES) -> PairMap:
-    """The pair map with a row for each of the largest `most` groups: the strongest evidence among pairs of a cell."""
+    """The pair map of the largest `most` groups, one row each. A cell has the strongest evidence of its pairs."""
     nodes = group_nodes(result, most)
     strength = np.where(np.eye(len(result.names), dtype=bool), np.nan, result.evidence.strength)
     strength, told_apart = np.where(np.isnan(strength), -np.inf, strength), result.evidence.told_apart
@@ -104,7 +104,7 @@ def group_map(result: Result, most: int = MOST_NODES) -> PairMap:
 
 
 def draw_pair_map(pairs: PairMap, target: str | Path | Axes) -> None:
-    """Draw into a new picture file (its ending chooses the format), or into matplotlib axes; needs kabc[plot]."""
+    """Draw into a new picture file (its ending sets the format) or into matplotlib axes. Needs kabc[plot]."""
     if not isinstance(target, str | Path):
         _draw(pairs, target)
         return
@@ -128,11 +128,11 @@ def _draw(pairs: PairMap, axes: Axes) -> None:
 
 
 def _heat(pairs: PairMap, axes: Axes) -> None:
-    """log2(evidence / threshold): red above the threshold, blue below, grey where there is nothing to compare."""
+    """Draw log2(evidence / threshold): red above the threshold, blue below, grey if there is nothing to compare."""
     import matplotlib
     from matplotlib.colors import TwoSlopeNorm
 
-    height = np.log2(np.maximum(pairs.ratio, 2.0**-_STEEPEST))  # no evidence at all is little evidence, not none known
+    height = np.log2(np.maximum(pairs.ratio, 2.0**-_STEEPEST))  # evidence 0 is known and small, unlike NaN
     seen = height[~np.isnan(height)]
     low = float(np.clip(seen.min(initial=0.0), -_STEEPEST, -1.0))
     high = float(np.clip(seen.max(initial=0.0), math.log2(1.5), _STEEPEST))
@@ -152,7 +152,7 @@ def _colour_bar(axes: Axes, image: AxesImage, low: float, high: float) -> None:
 
 
 def _font_size(axes: Axes, share: float) -> float:
-    """Points that fit into a share of the height; the layout later takes about a third of it for texts."""
+    """Font size in points that fits into a share of the height. Later the layout uses about a third of it for texts."""
     height = axes.get_window_extent().height * 72 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
     return float(np.clip(0.65 * height * share, 4.0, 9.0))
 
@@ -187,13 +187,13 @@ def _outline_groups(pairs: PairMap, axes: Axes) -> None:
 
 
 def _mark_exceptions(pairs: PairMap, axes: Axes) -> list[str]:
-    """Dots where the latest evidence does not show that a pair was told apart; the notes that are then needed."""
+    """Mark pairs that were told apart although their latest evidence does not show it. Returns the notes to print."""
     earlier = pairs.told_apart & ~(pairs.ratio > 1)
     rows, columns = np.nonzero(earlier)
     notes = []
     if len(rows):
         axes.plot(columns, rows, "k.", markersize=3)
-        notes.append("dot: told apart in an earlier round, or by way of other pairs")
+        notes.append("dot: told apart in an earlier round, or through other pairs")
     if np.isnan(pairs.ratio[~np.eye(len(pairs.names), dtype=bool)]).any():
         notes.append("grey: not compared")
     return notes

@@ -1,4 +1,4 @@
-"""Every picture by plotly, for notebooks: point at something to read what it is; needs kabc[plot]."""
+"""Draws every picture with plotly, for notebooks. Point at something to read what it is. It needs kabc[plot]."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def draw(picture: object) -> Figure:
 
 @singledispatch
 def _paint(picture: object, figure: Figure) -> None:
-    raise SettingsError(f"{picture!r} is no picture; pass what pair_map, arm_map, ... of kabc.report return")
+    raise SettingsError(f"{picture!r} is not a picture; pass what pair_map, arm_map, ... of kabc.report return")
 
 
 def _safe(names: tuple[str, ...]) -> list[str]:
-    """Names as texts, which plotly would otherwise read as HTML."""
+    """Names, escaped: plotly reads texts as HTML."""
     return [escape(name, quote=False) for name in shorten(names, 2 * MOST_LETTERS)]
 
 

@@ -1,4 +1,4 @@
-"""The style sheet of the report: light and dark by the reader's wish, narrow and wide, on screen and on paper."""
+"""The style sheet of the report: light and dark mode, narrow and wide screens, and paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _variables(colours: dict[str, str]) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in colours.items())
 
 
-# Blue and orange differ for every kind of colour vision; texts have a contrast of 4.5 and more with what is behind them
+# Blue and orange differ for every kind of colour vision. Texts have a contrast of at least 4.5 with their background.
 LIGHT = {
     "page": "#ffffff",
     "card": "#f5f7f9",

@@ -1,7 +1,7 @@
-"""Pictures as SVG texts for the report: nothing but numbers, classes of the style sheet, and escaped texts.
+"""Pictures of the report as SVG. They contain only numbers, classes of the style sheet, and escaped texts.
 
-Lengths are in units of about a pixel of a narrow screen; a picture is 360 of them wide unless its arms need more.
-Shape always says what colour says: the report is also printed in grey and read by people who see few colours.
+A unit of length is about a pixel of a narrow screen. A picture is 360 units wide, or more if its arms need it.
+Shapes repeat what colours say, because the report is also printed in grey and read by people who see few colours.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from kabc.report.values import Column
 
 WIDTH = 360.0
 N_GROUP_COLOURS = 8
-HEAT_EDGES = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # of the colours, in units of the threshold
+HEAT_EDGES = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # between two colours, in units of the threshold
 _HEAT_NAMES = ("1/8", "1/4", "1/2", "1", "2", "4", "8")
-_LETTER = 6.0  # mean width of a letter of the usual size
+_LETTER = 6.0  # mean width of a letter at the usual font size
 _LINE = 13.0
 _NODE = 8.0  # radius
 
@@ -33,21 +33,21 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 class Canvas:
-    """Collects SVG elements; texts and attributes are escaped here and nowhere else."""
+    """Collects SVG elements. Texts and attributes are escaped only here."""
 
     def __init__(self, width: float, height: float) -> None:
         self.width, self.height = width, height
         self._parts: list[str] = []
 
     def add(self, tag: str, css: str = "", text: str = "", tip: str = "", **attributes: float | str) -> None:
-        """One element with its class, its text, and what shows when it is pointed at."""
+        """One element with its class, its text, and the tip shown when the reader points at it."""
         given = {"class": css, **{name.strip("_").replace("_", "-"): value for name, value in attributes.items()}}
         inside = (f"<title>{clean(tip)}</title>" if tip else "") + clean(text)
         written = "".join(f' {name}="{_written(value)}"' for name, value in given.items() if value != "")
         self._parts.append(f"<{tag}{written}>{inside}</{tag}>" if inside else f"<{tag}{written}/>")
 
     def text(self, x: float, y: float, text: str, css: str = "t", anchor: str = "start", tip: str = "") -> None:
-        """A text that starts, is centred or ends at a point."""
+        """A text that starts at a point, is centred on it, or ends there."""
         self.add("text", css, text, tip, x=x, y=y, text_anchor="" if anchor == "start" else anchor)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
@@ -55,7 +55,7 @@ class Canvas:
         self.add("line", css, x1=x1, y1=y1, x2=x2, y2=y2)
 
     def picture(self, label: str) -> str:
-        """The whole; `label` is read out to people who do not see it."""
+        """The whole picture. Screen readers read `label` aloud."""
         size = f"{_written(self.width)} {_written(self.height)}"
         wide = ' class="wide"' if self.width > WIDTH else ""
         head = f'<svg{wide} role="img" aria-label="{clean(label)}" width="{_written(self.width)}" viewBox="0 0 {size}">'
@@ -80,7 +80,7 @@ def _room(names: Sequence[str], most: float) -> float:
 
 
 def colour_of(group: int) -> str:
-    """The class of a group's colour; colours repeat, the number beside them does not."""
+    """The class of a group's colour. Colours repeat; the number beside a colour is unique."""
     return f"g{group % N_GROUP_COLOURS}"
 
 
@@ -88,7 +88,7 @@ def colour_of(group: int) -> str:
 
 
 def draw_pairs(pairs: PairMap) -> str:
-    """Cells: full where told apart, small where not; colours by evidence; arms of a group are framed."""
+    """A cell for each pair: full if told apart, small if not. The colour is the evidence. A frame marks a group."""
     n = len(pairs.names)
     room = _room(pairs.names, 130.0 if pairs.n_arms > n else 84.0)
     cell = float(np.clip((WIDTH - room - 1) / n, 13.0, 34.0))
@@ -144,7 +144,7 @@ def _cell(canvas: Canvas, pairs: PairMap, row: int, column: int, room: float, ce
 
 
 def _short(ratio: float) -> str:
-    """Cut, not rounded: what is below the threshold must not read 1.0."""
+    """Rounded down, because evidence below the threshold must not be shown as 1.0."""
     return f"{math.floor(ratio * 10) / 10:.1f}" if abs(ratio) < 9.95 else f"{min(ratio, 999):.0f}"
 
 
@@ -172,7 +172,7 @@ def _heat_legend(canvas: Canvas, y: float, unknown: bool, earlier: bool) -> None
 
 
 def draw_graph(graph: ApartGraph) -> str:
-    """Nodes by group; thin lines within a group, dashed ones between open pairs, double ones for conflicts."""
+    """Nodes by group. Lines are thin within a group, dashed for open pairs, and double for conflicts."""
     canvas, points = _plane(graph.places)
     faint = " faint" if graph.pairs("open") > 60 else ""
     for edge in sorted(graph.edges, key=lambda edge: ("together", "open", "conflict").index(edge.link)):
@@ -194,7 +194,7 @@ def draw_arm_map(arms: ArmMap) -> str:
 
 
 def _plane(places: NDArray[np.float64]) -> tuple[Canvas, NDArray[np.float64]]:  # (n, 2) -> (n, 2)
-    """A canvas with room for names, and the places on it; both directions have one scale."""
+    """A canvas with room for names, and the places on it. Both directions have the same scale."""
     low, high = places.min(axis=0), places.max(axis=0)
     spread = np.maximum(high - low, 1e-9 * max(float((high - low).max()), 1e-300))
     scale = min((WIDTH - 120) / spread[0], (WIDTH - 60) / spread[1])
@@ -218,7 +218,7 @@ def _points(canvas: Canvas, points: NDArray[np.float64], names: Sequence[str], g
 
 
 def _name(canvas: Canvas, x: float, y: float, name: str, taken: list[Box]) -> None:
-    """The name beside its point, where it hides nothing; not at all where there is no such place."""
+    """Write the name beside its point where it covers nothing. Leave it out if there is no such place."""
     width, gap = len(name) * _LETTER, _NODE + 3
     for anchor, left, base in (
         ("start", x + gap, y + 3.5),
@@ -242,7 +242,7 @@ def _overlap(a: Box, b: Box) -> bool:
 
 
 def draw_trace(trace: EvidenceTrace) -> str:
-    """Lines over samples, doubling upwards; the threshold is a line of its own."""
+    """Lines over samples, with a logarithmic axis (powers of two). The threshold is a separate line."""
     left, top, right, bottom = 34.0, 20.0, WIDTH - 8, 226.0
     canvas = Canvas(WIDTH, 282)
     end = float(trace.n_samples[-1])
@@ -281,7 +281,7 @@ def draw_trace(trace: EvidenceTrace) -> str:
 
 
 def draw_counts(counts: SampleCounts) -> str:
-    """One bar for each arm; for each group a bar up to the median, and a whisker from least to most."""
+    """One bar for each arm. Or for each group: a bar up to the median, and a whisker from smallest to largest."""
     names = counts.nodes.names
     room, height = _room(names, 136.0), 16.0
     shorts = _fitting(names, room - 8)
@@ -301,7 +301,7 @@ def draw_counts(counts: SampleCounts) -> str:
 
 
 def draw_column(column: Column, groups: Sequence[int]) -> str:
-    """One row for each group: how often each value occurs, and for numbers a strip with the quantiles."""
+    """One row for each group: how often each value occurs. Numbers also have a strip with the quantiles."""
     left, height, top = 52.0, 40.0, 6.0
     bottom = top + len(groups) * height
     long = bool(column.levels) and max(map(len, column.levels)) * _LETTER > (WIDTH - left) / len(column.levels)
@@ -326,7 +326,7 @@ def draw_column(column: Column, groups: Sequence[int]) -> str:
 
 
 def _place(column: Column, value: float, left: float) -> float:
-    low, high = float(column.edges[0]) / 2, float(column.edges[-1]) / 2  # halves: their difference is always finite
+    low, high = float(column.edges[0]) / 2, float(column.edges[-1]) / 2  # halves: the difference is always finite
     return left + float(np.clip((value / 2 - low) / (high - low), 0, 1)) * (WIDTH - left - 8)
 
 
@@ -365,7 +365,7 @@ def _summary(column: Column, groups: Sequence[int]) -> str:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """At most so many round numbers within a range."""
+    """A limited number of round numbers within a range."""
     rough = max((high / 2 - low / 2) / most * 2, 1e-300)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
@@ -373,7 +373,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def number(value: float) -> str:
-    """A number as people write it."""
+    """A number in an easily readable form."""
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     return f"{value:.3g}"

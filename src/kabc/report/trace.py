@@ -13,7 +13,7 @@ from kabc.core.errors import SettingsError
 from kabc.report.nodes import names_of
 from kabc.results.values import Result
 
-_MOST_LINES = 40  # of each kind; more hide each other
+_MOST_LINES = 40  # lines of each kind; more would hide each other
 _MOST_POINTS = 120
 
 
@@ -33,9 +33,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class EvidenceTrace:
-    """What the picture shows: lines over the samples drawn of all arms together, and how many pairs are left out.
+    """What the picture shows: lines over the total number of samples, and the number of pairs left out.
 
-    Lines shown go evenly from the weakest to the strongest evidence, of pairs of one group and of different groups.
+    The lines are spread evenly from the weakest to the strongest evidence. This is done separately for pairs of one
+    group and for pairs of different groups.
     """
 
     n_samples: NDArray[np.int64]  # (T,)
@@ -44,11 +45,11 @@ class EvidenceTrace:
 
 
 def evidence_trace(result: Result) -> EvidenceTrace:
-    """The trace of a result, thinned to what can be seen."""
+    """The trace of a result, with as many lines as a reader can distinguish."""
     trace = result.trace
     if trace is None or not len(trace.n_samples):
         raise SettingsError(
-            f"there is no trace of the evidence of these {len(result.names)} arms; a run keeps one if it has at most "
+            f"these {len(result.names)} arms have no trace of their evidence; a run keeps one if it has at most "
             "40 arms and finishes a round"
         )
     n_rounds = len(trace.n_samples)
@@ -68,7 +69,7 @@ def _evenly(lines: list[Line]) -> list[Line]:
 
 
 def _spread(n: int, most: int) -> list[int]:
-    """At most so many of n places, first and last included."""
+    """A limited number of the n places, evenly spread, with the first and the last."""
     return np.linspace(0, n - 1, min(n, most)).astype(int).tolist() if n else []
 
 

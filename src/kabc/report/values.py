@@ -16,12 +16,12 @@ from kabc.results.values import Result
 
 _MOST_COLUMNS = 8
 _MOST_GROUPS = 12
-_MOST_LEVELS = 12  # different values that get a bar each
-_BINS = (8, 40)  # at least, at most
-_TAIL = 0.005  # of all values, at either end, is counted in the outermost bins
+_MOST_LEVELS = 12  # up to this many different values, each has its own bar
+_BINS = (8, 40)  # smallest and largest number of bins
+_TAIL = 0.005  # this share of all values at each end goes into the outermost bins
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_FEATURE = re.compile(r"(.+)\[\d+\]")  # one of the columns of a text, which only a machine can read
-_CODES = (2.0**32, 2.0**48)  # categories are coded by hashes of 48 bits, a missing one by -1
+_FEATURE = re.compile(r"(.+)\[\d+\]")  # a column computed from a text, not readable for people
+_CODES = (2.0**32, 2.0**48)  # the code of a category is a hash of 48 bits; the code of a missing one is -1
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Column:
 
     Attributes
     ----------
-    name : of the column.
-    edges : of the bins; empty where every value has a bar of its own.
-    levels : the values that have a bar of their own, as texts; empty where there are bins.
-    shares : part of a group's values in each bin or level.
-    quantiles : 5, 25, 50, 75 and 95 % of each group; NaN where every value has a bar of its own.
+    name : name of the column.
+    edges : edges of the bins. Empty if every value has its own bar.
+    levels : the values that have their own bar, as texts. Empty if there are bins.
+    shares : share of a group's values in each bin or level.
+    quantiles : 5, 25, 50, 75 and 95 % of each group. NaN if every value has its own bar.
     """
 
     name: str
@@ -45,16 +45,16 @@ class Column:
 
     @property
     def gap(self) -> float:
-        """How far the groups differ in this column, from 0 to 1."""
+        """How much the groups differ in this column, from 0 to 1."""
         heights = self.shares if self.levels else np.cumsum(self.shares, axis=1)
         return float(np.ptp(heights, axis=0).max())
 
 
 @dataclass(frozen=True)
 class GroupValues:
-    """What the picture shows: columns, those that differ most first, of the largest groups.
+    """What the picture shows: columns of the largest groups. Columns with the largest differences come first.
 
-    `texts` are columns that have no picture; `columns_left_out` and `groups_left_out` count those that had no room.
+    `texts` are columns without a picture. `columns_left_out` and `groups_left_out` count those without room.
     """
 
     groups: tuple[int, ...]
@@ -109,14 +109,14 @@ def _binned(name: str, everything: NDArray[Any], groups: list[NDArray[Any]]) -> 
         low, high = everything.min(), everything.max()
     n_bins = int(np.clip(2 * min(map(len, groups)) ** (1 / 2), *_BINS))
     part = np.linspace(0.0, 1.0, n_bins + 1)
-    edges = (1 - part) * low + part * high  # no difference is taken, so that none is too large
+    edges = (1 - part) * low + part * high  # a difference high - low could overflow
     shares = [np.histogram(np.clip(group, low, high), edges)[0] / len(group) for group in groups]
     quantiles = [np.quantile(group, _QUANTILES, method="nearest") for group in groups]
     return Column(name, edges, (), np.array(shares), np.array(quantiles, dtype=np.float64))
 
 
 def _are_codes(values: NDArray[Any]) -> bool:  # (n,) different values, ascending
-    """Whether they look like hashed categories: their names are not known here, only that they differ."""
+    """Whether the values look like hashed categories. The names of the categories are not known here."""
     if values.dtype.kind != "f" or len(values) > 51:
         return False
     return bool(_CODES[0] < values[-1] < _CODES[1] and np.all((values == np.rint(values)) & (values >= -1)))
@@ -126,6 +126,6 @@ def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: dict[float, str
     if known:
         return tuple(plain(known[value]) if value in known else "missing" for value in values[kept].tolist())
     if _are_codes(values):
-        first = int(values[0] >= 0)  # the code of a missing one is not counted
+        first = int(values[0] >= 0)  # the code of a missing category is not counted
         return tuple("missing" if values[i] < 0 else f"category {i + first}" for i in kept.tolist())
     return tuple(f"{value:.6g}" if isinstance(value, float) else plain(str(value)) for value in values[kept].tolist())

@@ -1,4 +1,4 @@
-"""Tests that anybody's own parts can be put through: subclass one in a test file and pytest runs it."""
+"""Ready-made tests for your own arms and strategies. Subclass one in a test file, and pytest runs it."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ from kabc.core.samples import as_points
 
 
 class ArmConformance(ABC):
-    """What every arm must do. Subclass it as `TestMyArm` and write `make_arm`; it must give a fresh arm each time.
+    """What every arm must do. Subclass it as `TestMyArm` and write `make_arm`. It must return a new arm each time.
 
     Arms with an end need at least 5 samples.
     """
 
     @abstractmethod
     def make_arm(self) -> Arm:
-        """A fresh arm, the same each time."""
+        """A new arm, with the same settings each time."""
 
     def _draw(self, arm: Arm, n: int, seed: int = 0) -> Array:  # (n, d)
         return as_points(arm.draw(n, np.random.default_rng(seed)))
@@ -36,7 +36,7 @@ class ArmConformance(ABC):
         assert shapes[0][1] == shapes[1][1]
 
     def test_samples_are_finite_numbers(self) -> None:
-        assert np.isfinite(self._draw(self.make_arm(), 5)).all()  # as_points refuses what is no number
+        assert np.isfinite(self._draw(self.make_arm(), 5)).all()  # as_points accepts only numbers
 
     def test_what_remains_goes_down_by_what_was_drawn_or_there_is_no_end(self) -> None:
         arm = self.make_arm()
@@ -50,7 +50,7 @@ class ArmConformance(ABC):
     def test_the_order_of_an_arm_with_an_end_does_not_depend_on_how_it_is_cut(self) -> None:
         cut, whole = self.make_arm(), self.make_arm()
         if whole.remaining is None:
-            return  # each draw is random by itself
+            return  # an arm without an end has no fixed order
         pieces: list[NDArray[np.float64]] = [self._draw(cut, 3, seed=1), self._draw(cut, 2, seed=2)]
         assert np.array_equal(np.concatenate(pieces), self._draw(whole, 5, seed=3))
 
@@ -63,4 +63,4 @@ class ArmConformance(ABC):
             rows = np.asarray(arm.draw(more, np.random.default_rng(0)))
         except KabcError:
             return
-        assert len(rows) < more  # a short answer is refused by the loop
+        assert len(rows) < more  # the loop refuses an answer with too few samples

@@ -1,4 +1,4 @@
-"""The error probability, counted: how often a strategy says what is not true."""
+"""Counts how often a strategy claims something false, to check its error probability."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from itertools import count
 from kabc.core.partitions import Partition
 from kabc.strategies.base import Request, Strategy
 
-_SURE = 0.999  # a strategy that is wrong with probability exactly delta passes with at least this one
+_SURE = 0.999  # a strategy that is wrong with probability exactly delta passes with at least this probability
 
 
 def most_errors(runs: int, delta: float) -> int:
-    """So many wrong runs are still likely enough at an error probability of delta."""
+    """The largest number of wrong runs that is still plausible at an error probability of delta."""
     from scipy.stats import binom
 
     return int(binom.ppf(_SURE, runs, delta))
 
 
 def played(strategy: Strategy, samples: Callable[[Request, int], object], most: int) -> Strategy:
-    """Run it until it stops or would take more samples than that."""
+    """Run the strategy until it stops or would take more than `most` samples."""
     told = 0
     for number in count():
         request = {} if strategy.stopped else strategy.ask()
@@ -31,7 +31,7 @@ def played(strategy: Strategy, samples: Callable[[Request, int], object], most: 
 
 
 def untruth(strategy: Strategy, truth: Partition) -> str:
-    """What it claims that is not true; empty if there is nothing."""
+    """The first false claim of the strategy, in words. Empty if there is none."""
     labels = truth.labels
     told = strategy.evidence().told_in_round > 0
     for i in range(len(labels)):

@@ -19,18 +19,18 @@ from kabc.strategies.answers import Round, Status
 from kabc.strategies.base import Request, Strategy
 from kabc.testing.error_law import most_errors, played, untruth
 
-Samples = dict[int, NDArray[Any]]  # of each arm of a round, (count, d)
+Samples = dict[int, NDArray[Any]]  # samples of each arm of a round, (count, d)
 Draw = Callable[[int, int, np.random.Generator], NDArray[Any]]  # group, n, rng -> (n, d)
 
 
 class StrategyConformance(ABC):
     """What every strategy must do. Subclass it as `TestMyStrategy` and write `make_strategy`.
 
-    It must give a fresh strategy with the same settings each time. Where it does not solve the two groups of `draw` in
-    one round or more, write `draw` too; `most_samples` is what it may take.
+    `make_strategy` must return a new strategy with the same settings each time. Your strategy must solve the two groups
+    of `draw`, in at least one round. If it cannot, write `draw` too. A run may take at most `most_samples` samples.
 
-    One test counts wrong answers: `runs` runs with equal arms and as many with groups that differ a little
-    (`draw_close`), each with at most `law_samples` samples. Ask for a small delta there: 0.1 says more than 0.5.
+    One test counts wrong answers. It makes `runs` runs with equal arms, and as many with groups that differ a little
+    (`draw_close`). Each run takes at most `law_samples` samples. Use a small delta there: 0.1 tests more than 0.5.
     """
 
     most_samples = 100_000
@@ -39,16 +39,16 @@ class StrategyConformance(ABC):
 
     @abstractmethod
     def make_strategy(self) -> Strategy:
-        """A fresh strategy, the same each time."""
+        """A new strategy, with the same settings each time."""
 
     def draw(self, arm: int, n: int, rng: np.random.Generator) -> NDArray[Any]:  # (n, d)
-        """Samples of an arm: normal in the plane, groups are the even and the odd arms."""
+        """Samples of an arm, normal in the plane. The even arms are one group, the odd arms the other."""
         return rng.normal(8.0 * (arm % 2), 1.0, (n, 2))
 
     def draw_close(self, group: int, n: int, rng: np.random.Generator) -> NDArray[Any]:  # (n, d)
-        """Samples of a group, where groups differ a little: like arm 0, now and then like arm 1.
+        """Samples of groups that differ a little: mostly like arm 0, sometimes like arm 1.
 
-        Write it too where your strategy assumes more than independent samples, normal noise for example.
+        Write it too if your strategy assumes more than independent samples, for example normal noise.
         """
         if type(self).draw is StrategyConformance.draw:
             return rng.normal(0.4 * group, 1.0, (n, 2))
@@ -60,11 +60,11 @@ class StrategyConformance(ABC):
     # ------------------------------------------------------------ runs
 
     def _answers(self, request: Request, number: int) -> Samples:  # each (count, d)
-        """What is told in that round: the same for the same request."""
+        """The samples told in that round. The same request gives the same samples."""
         return {arm: self.draw(arm, count, np.random.default_rng([number, arm])) for arm, count in request.items()}
 
     def _run(self, strategy: Strategy) -> Iterator[tuple[Request, Samples]]:
-        """Each round of a whole run, after its tell."""
+        """Yields each round of a whole run, after its tell."""
         told = 0
         for number in count():
             if strategy.stopped:
@@ -78,13 +78,13 @@ class StrategyConformance(ABC):
             yield request, samples
 
     def _runs(self) -> Iterator[tuple[Strategy, Strategy, Request, Samples]]:
-        """The rounds of a whole run of two equal strategies: the second was told, the first is still to be asked."""
+        """The rounds of a run of two equal strategies. The second was told already, the first was not asked yet."""
         strategy, twin = self.make_strategy(), self.make_strategy()
         for number, (request, _) in enumerate(self._run(twin)):
             yield strategy, twin, request, self._answers(request, number)
 
     def _refuses(self, spoil: Callable[[Strategy, Samples], object]) -> None:
-        """In the first two rounds a spoilt tell is refused and changes nothing; None is a round left as it is."""
+        """In the first two rounds, a faulty tell is refused and changes nothing. None skips a round."""
         for strategy, twin, request, samples in islice(self._runs(), 2):
             assert strategy.ask() == request
             wrong = spoil(strategy, samples)
@@ -113,7 +113,7 @@ class StrategyConformance(ABC):
         for request, _ in self._run(strategy):
             requests.append(request)
             assert _looked_at(strategy) == _looked_at(strategy)
-        assert requests == [request for request, _ in self._run(twin)]  # never looked at
+        assert requests == [request for request, _ in self._run(twin)]  # its properties are never read
         assert _looked_at(strategy) == _looked_at(twin)
 
     def test_what_was_looked_at_does_not_change_later(self) -> None:
@@ -291,7 +291,7 @@ class StrategyConformance(ABC):
 
 
 def _drawn(draw: Draw, truth: Partition, run: int, request: Request, number: int) -> Samples:
-    """Samples of the groups of the truth, others in each run."""
+    """Samples of the true groups. They differ from run to run."""
     return {arm: draw(truth.labels[arm], n, np.random.default_rng([run, number, arm])) for arm, n in request.items()}
 
 
@@ -305,7 +305,7 @@ def _expect_request(request: Request, n_arms: int) -> None:
 
 
 def _looked_at(strategy: Strategy) -> tuple[object, ...]:
-    """All that can be seen of a strategy without asking."""
+    """Everything visible of a strategy without calling ask."""
     found = strategy.recommend()
     books = (strategy.n_samples, tuple(strategy.rounds), strategy.n_groups_at_least)
     answer = (strategy.stopped, strategy.status, found.labels, found.certified, strategy.guarantee())
@@ -325,7 +325,7 @@ def _refused(strategy: Strategy, samples: object) -> None:
 
 
 def _changed(samples: Samples, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Samples:
-    """With other samples of the last arm: whatever came before it must not have been taken in."""
+    """A tell with faulty samples of the last arm. The samples before it must not have been stored."""
     last = list(samples)[-1]
     return samples | {last: change(samples[last])}
 
@@ -340,5 +340,5 @@ def _ending_in(value: float, _: Strategy, samples: Samples) -> Samples:
 
 
 def _other(strategy: Strategy, samples: Samples) -> int:
-    """An arm that was not asked for; beyond the last where all were."""
+    """An arm that was not asked for. If all were, a number after the last arm."""
     return next(arm for arm in range(strategy.n_arms + 1) if arm not in samples)

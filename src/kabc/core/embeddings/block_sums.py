@@ -1,7 +1,7 @@
-"""Sums of kernel values over blocks of samples, never a matrix of all of them.
+"""Sums of kernel values over blocks of samples. The whole kernel matrix is never stored.
 
 Two engines give the same squared distances to 1e-6: tiles in numpy, and a compiled loop (`loops`) for large calls.
-Where few rows are different, each kernel value between them is computed once (`distinct`).
+If few rows are different, each kernel value between them is computed once (`distinct`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kabc.core.kernels import Gaussian, Kernel, Product, Stationary, Sum
 
 Engine = Literal["auto", "numpy", "numba"]
 
-_LOOP_FROM = 30_000_000  # kernel values by matrix products: below, loading the compiled loop takes longer than these
+_LOOP_FROM = 30_000_000  # with fewer kernel values, matrix products are faster than loading the compiled loop
 
 
 def block_sums(
@@ -32,8 +32,8 @@ def block_sums(
 ) -> Array:  # arrays (n_i, d), arrays (m_j, d), (P, 2) -> (P,)
     """Sum of g over left[i] x right[j] for each (i, j) in `pairs`, added in float64.
 
-    Takes the values times the dimension in time, and less than 200 MB of memory. Equal rows are evaluated once, when
-    there are few different ones. "numba" means the compiled loop wherever the kernel has one.
+    Time is proportional to the number of values times the dimension. Memory stays below 200 MB. If there are few
+    different rows, equal rows are evaluated once. "numba" means the compiled loop if the kernel has one.
     """
     pairs = np.asarray(pairs, dtype=np.intp).reshape(-1, 2)
     sizes = np.array([len(x) for x in left])[pairs[:, 0]] * np.array([len(y) for y in right])[pairs[:, 1]]
@@ -66,7 +66,7 @@ def _plain_sums(
 
 
 def _folded(kernel: Kernel) -> Kernel:
-    """A product of Gaussian kernels is one: 1/h^2 adds."""
+    """A product of Gaussian kernels is a Gaussian kernel: the values of 1/h^2 add."""
     if isinstance(kernel, Product) and all(type(part) is Gaussian for part in kernel.parts):
         return Gaussian(math.hypot(*(1 / part.bandwidth for part in kernel.parts if isinstance(part, Gaussian))) ** -1)
     return kernel
@@ -75,7 +75,7 @@ def _folded(kernel: Kernel) -> Kernel:
 def _loop_sums(
     kernel: Kernel, left: Sequence[Array], right: Sequence[Array], pairs: NDArray[np.intp], required: bool
 ) -> Array | None:  # (P, 2) -> (P,)
-    """Sums by the compiled loop; None if there is none for this kernel, or no numba."""
+    """Sums by the compiled loop. None if this kernel has no loop or numba is missing."""
     if not isinstance(kernel, Stationary):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Kernel sums where few rows are different: categories, counts, rounded numbers."""
+"""Kernel sums for data with few different rows: categories, counts, rounded numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.core.kernels import Kernel
 
-_DISTINCT_FROM = 2**16  # kernel values: below, looking for equal rows is not worth it
+_DISTINCT_FROM = 2**16  # with fewer kernel values, looking for equal rows is not worth it
 _DISTINCT_ENTRIES = 2**22  # numbers in a table of arms by distinct rows: 32 MB
 
 
@@ -23,9 +23,9 @@ def distinct_sums(
     pairs: NDArray[np.intp],
     n_values: int,
 ) -> Array | None:  # (P, 2) -> (P,)
-    """W K W^T for the given pairs, with K between the different rows and W how often each arm has them.
+    """W K W^T for the given pairs. K is the kernel between the different rows; W counts these rows in each arm.
 
-    None where that does not pay, which is found out on few rows.
+    None if this would not be faster. A few rows are enough to decide that.
     """
     i, i_of = np.unique(pairs[:, 0], return_inverse=True)
     j, j_of = np.unique(pairs[:, 1], return_inverse=True)
@@ -50,7 +50,7 @@ def distinct_sums(
 
 
 def _repeats(arms: Sequence[NDArray[Any]], dtype: np.dtype[Any], most: int) -> bool:
-    """Whether any two of a few random rows are equal: 8 expected, if all rows are equally often one of `most`."""
+    """Whether any two of a few random rows are equal. With `most` equally frequent rows, 8 such pairs are expected."""
     ends = np.cumsum([len(arm) for arm in arms])
     size = min(4 * math.isqrt(most), int(ends[-1]))
     chosen = np.sort(np.random.default_rng(0).choice(int(ends[-1]), size, replace=False))
@@ -60,7 +60,7 @@ def _repeats(arms: Sequence[NDArray[Any]], dtype: np.dtype[Any], most: int) -> b
 
 
 def _count(arm: NDArray[Any], dtype: np.dtype[Any], table: dict[bytes, int], most: int) -> NDArray[np.intp]:
-    """How often each row of the table occurs in an arm; new rows enter the table until it has more than `most`."""
+    """How often each row of the table occurs in an arm. New rows are added until the table has more than `most`."""
     size = dtype.itemsize * arm.shape[1]
     counts = np.zeros(0, dtype=np.intp)
     for start in range(0, len(arm), 4096):

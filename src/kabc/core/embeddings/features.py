@@ -1,4 +1,4 @@
-"""Mean embeddings as vectors: random features of a kernel, and sums that stream and merge.
+"""Mean embeddings as vectors: random features of a kernel, and sums that can be updated and merged.
 
 | symbol  | here                        | meaning                                              |
 |---------|-----------------------------|------------------------------------------------------|
@@ -25,7 +25,7 @@ from kabc.core.kernels.base import keep_whole
 from kabc.core.words import counted
 
 _CHUNK_ROWS = 128  # features of a chunk stay in the second-level cache
-_FARTHEST = 1e150  # beyond, a product with a frequency could overflow
+_FARTHEST = 1e150  # a product of a larger value with a frequency could overflow
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class RandomFeatures(FiniteKernel):
     Power depends on D: the distances of g_D are those of the base kernel up to about 1/sqrt(D). Arms whose
     characteristic functions agree at all D/2 frequencies are one group by definition (not characteristic).
 
-    An arm is then a count and a sum of D numbers: D steps for each sample, no samples kept.
+    An arm is then a count and a sum of D numbers. A sample takes D steps, and no samples are kept.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class RandomFeatures(FiniteKernel):
                 f"RandomFeatures: kernel must be translation invariant, got {self.kernel!r}; "
                 "use it exactly, or choose a kernel such as kabc.Gaussian"
             )
-        self.kernel.frequencies(1, 1, np.random.default_rng(0))  # raises where there is no spectral density
+        self.kernel.frequencies(1, 1, np.random.default_rng(0))  # raises if there is no spectral density
         keep_whole(self, 2, n_features=self.n_features)
         keep_whole(self, 0, seed=self.seed)
         if self.n_features % 2:
@@ -90,7 +90,7 @@ class RandomFeatures(FiniteKernel):
     def features(self, x: NDArray[Any]) -> NDArray[np.float32]:
         """sqrt(2 Psi(0) / D) (cos w_k.x, sin w_k.x), float32 from phases that were reduced in float64.
 
-        About six times faster than float64 cosines, while the reduction keeps the digits of data far from 0.
+        This is about six times faster than float64 cosines. The reduction keeps the digits of data far from 0.
         """
         half = self.n_features // 2
         cycles = _cycles(self.kernel, half, self.seed, x.shape[1])
@@ -117,10 +117,10 @@ def _cycles(kernel: Kernel, n: int, seed: int, dim: int) -> Array:  # (dim, n)
 
 
 class FeatureSums:
-    """Mean embeddings under a kernel with features: of each arm a count, a vector sum and a sum of squared norms.
+    """Mean embeddings under a kernel with features. Each arm has a count, a vector sum and a sum of squared norms.
 
-    O(N D) memory; no samples are kept. Sums of the same kernel and arms merge: `a + b` is what one pass over both
-    would give, so that parts of the data can be summed on different machines.
+    Memory is O(N D); no samples are kept. Sums of the same kernel and arms can be merged: `a + b` equals one pass over
+    both parts. So parts of the data can be summed on different machines.
     """
 
     def __init__(self, kernel: FiniteKernel, n_arms: int) -> None:
@@ -132,9 +132,9 @@ class FeatureSums:
         self.kernel = kernel
         self.n_arms: int
         keep_whole(self, 1, n_arms=n_arms)
-        self._columns: int | None = None  # of the samples, once there are any
+        self._columns: int | None = None  # columns of the samples, None before the first
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
-        self._sums: Array = np.zeros((self.n_arms, 0))  # (N, D), D is known with the first samples
+        self._sums: Array = np.zeros((self.n_arms, 0))  # (N, D), D is known after the first samples
         self._squares: Array = np.zeros(self.n_arms)
 
     @property
@@ -183,12 +183,12 @@ class FeatureSums:
             means.enough(self._counts[arms], 1, arms)
         centred, norms = self._centred
         squared = means.squared_distances(centred[i] @ centred[j].T, norms[i], norms[j], i[:, None] == j)
-        # the order of arms must not matter, not even in the last digit: a pair at the threshold has one answer
+        # the order of arms must not change any digit: a pair at the threshold has one answer
         return (squared + squared.T) / 2 if rows is None and cols is None else squared
 
     @cached_property
     def _centred(self) -> tuple[Array, Array]:  # (N, D), (N,)
-        """Mean vectors less their common offset, which |a|^2 + |b|^2 - 2 a.b would cancel badly, and squared norms."""
+        """Mean vectors without their common offset, and squared norms. The offset would cost digits in distances."""
         centred = self._sums / np.maximum(self._counts, 1)[:, None]
         centred -= self._sums.sum(axis=0) / max(1, self._counts.sum())
         return centred, np.einsum("nd,nd->n", centred, centred)
@@ -210,7 +210,7 @@ class FeatureSums:
             self._squares[arm] += np.square(features, dtype=np.float64).sum()
 
     def _open(self, columns: int, n_features: int) -> None:
-        """Take note of the shape of the first samples; later ones must agree with it."""
+        """Store the shape of the first samples. Later samples must have the same shape."""
         if self._columns is None:
             self._columns, self._sums = columns, np.zeros((self.n_arms, n_features))
         if self._columns != columns:

@@ -1,10 +1,10 @@
-"""Exact mean embeddings: all samples, and sums of kernel values over the blocks of pairs that were asked for.
+"""Exact mean embeddings: they store all samples, and sums of kernel values for the requested pairs of arms.
 
 | symbol                       | here                | meaning                                                |
 |------------------------------|---------------------|--------------------------------------------------------|
 | X_t^i                        | `left[i]`, row t    | samples of arm i                                       |
 | sum_{s,t} g(X_s^i, X_t^j)    | `block_sums`        | one number for each requested pair (i, j)              |
-| n_i^2 ||mu_hat_i||^2         | own block, i = j    | what eq. empdist and eq. empvar need of an arm alone   |
+| n_i^2 ||mu_hat_i||^2         | own block, i = j    | the one-arm term of eq. empdist and eq. empvar         |
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kabc.core.kernels import Kernel
 from kabc.core.kernels.base import keep_whole
 from kabc.core.words import counted
 
-_PAIRS = 2**18  # pairs of one request that are looked up at a time
+_PAIRS = 2**18  # pairs of a request are looked up in parts of this size
 
 
 class _Known(NamedTuple):
-    """Block sums by pair, in the order of i N + j with i <= j, and how many samples of i and j they cover."""
+    """Block sums by pair, in the order of i N + j with i <= j, and the numbers of samples of i and j in each sum."""
 
     keys: NDArray[np.int64]
     sums: Array
@@ -36,10 +36,11 @@ class _Known(NamedTuple):
 
 
 class GramSums:
-    """Exact mean embeddings of N arms under any kernel: all samples, and sums over the blocks of pairs asked for.
+    """Exact mean embeddings of N arms under any kernel. They store all samples, and sums for the requested pairs.
 
-    A sum is computed when its pair is first asked for, and later for the new samples only. Time for a pair: n_i n_j
-    kernel values in all. Memory: the samples, 32 bytes for each pair asked for, and less than 200 MB while computing.
+    A sum is computed at the first request of its pair. Later requests only add the new samples. Time for a pair:
+    n_i n_j kernel values in total. Memory: the samples, 32 bytes for each requested pair, and less than 200 MB while
+    computing.
     """
 
     def __init__(self, kernel: Kernel, n_arms: int, engine: Engine = "auto") -> None:
@@ -49,7 +50,7 @@ class GramSums:
         keep_whole(self, 1, n_arms=n_arms)
         self._samples: list[NDArray[Any]] = [np.empty((0, 0))] * self.n_arms
         self._diagonal: Array = np.zeros(self.n_arms)  # sums of g(x, x)
-        # replaced, never changed: shared with the embeddings that this one is extended to
+        # replaced, never changed in place: embeddings extended from this one share it
         self._known = _Known(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros((0, 2), dtype=np.int64))
 
     @property
@@ -78,7 +79,7 @@ class GramSums:
     def squared_distances(
         self, rows: NDArray[np.intp] | None = None, cols: NDArray[np.intp] | None = None
     ) -> Array:  # (R,), (C,) -> (R, C)
-        """eq. empdist between the arms in `rows` and those in `cols` (default: all); computes no other pair."""
+        """eq. empdist between the arms in `rows` and those in `cols` (default: all). No other pair is computed."""
         i, j = (np.arange(self.n_arms) if arms is None else np.asarray(arms, dtype=np.intp) for arms in (rows, cols))
         counts = self.counts
         for arms in (i, j):
@@ -94,7 +95,7 @@ class GramSums:
         return means.squared_distances(cross, own_rows, own_cols, i[:, None] == j[None, :])
 
     def _sums(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:  # (P,), (P,) -> (P,)
-        """Sums over the blocks of pairs, known ones brought up to date, others computed; all remembered."""
+        """Sums over the blocks of pairs. Known sums are updated and new ones computed; all are stored."""
         keys, place = np.unique(np.minimum(i, j) * self.n_arms + np.maximum(i, j), return_inverse=True)
         pairs = np.stack(np.divmod(keys, self.n_arms), axis=1)
         sums, covered = self._recall(keys)

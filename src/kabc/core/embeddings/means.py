@@ -1,4 +1,4 @@
-"""What mean embeddings can be asked, and the two formulas that every way of computing them shares.
+"""The interface of mean embeddings, and the two formulas that all implementations share.
 
 | symbol        | here                   | meaning                                                       |
 |---------------|------------------------|---------------------------------------------------------------|
@@ -22,7 +22,7 @@ from kabc.core.words import counted
 
 
 class Embedding(Protocol):
-    """Mean embeddings of N arms. A value: adding samples makes a new one and leaves this one as it was."""
+    """Mean embeddings of N arms. They are immutable: adding samples makes a new object."""
 
     @property
     def counts(self) -> NDArray[np.int64]:  # (N,)
@@ -34,27 +34,27 @@ class Embedding(Protocol):
         ...
 
     def variances(self) -> Array:  # (N,)
-        """eq. empvar of each arm; a SampleError below two samples."""
+        """eq. empvar of each arm. Raises a SampleError if an arm has fewer than two samples."""
         ...
 
     def squared_distances(
         self, rows: NDArray[np.intp] | None = None, cols: NDArray[np.intp] | None = None
     ) -> Array:  # (R,), (C,) -> (R, C)
-        """eq. empdist between the arms in `rows` and those in `cols` (default: all); computes no other pair."""
+        """eq. empdist between the arms in `rows` and those in `cols` (default: all). No other pair is computed."""
         ...
 
 
 def squared_distances(cross: Array, own_rows: Array, own_cols: Array, same: NDArray[np.bool_]) -> Array:  # (R, C)
     """||mu_i||^2 - 2 <mu_i, mu_j> + ||mu_j||^2 (eq. empdist), from the inner products of means.
 
-    Every mean is taken over the arm's own number of samples, so the numbers may differ: <mu_i, mu_j> is the sum of
-    g(X_s^i, X_t^j) divided by n_i n_j, which for n_i = n_j = n is the paper's formula. Exactly 0 where `same` says that
-    row and column are one arm; rounding below 0 is clipped here and nowhere else.
+    Arms may have different numbers of samples. <mu_i, mu_j> is the sum of g(X_s^i, X_t^j) divided by n_i n_j; for
+    n_i = n_j = n this is the paper's formula. The distance is exactly 0 where `same` says that row and column are one
+    arm. Values that rounding made negative are set to 0 here and nowhere else.
 
     cross : (R, C) inner products; own_rows : (R,), own_cols : (C,) squared norms; same : (R, C).
     """
     squared = np.add.outer(own_rows, own_cols)
-    squared -= cross  # twice: no more memory than the result
+    squared -= cross  # in place, twice: needs no memory beyond the result
     squared -= cross
     np.maximum(squared, 0, out=squared)
     squared[same] = 0.0
@@ -64,7 +64,7 @@ def squared_distances(cross: Array, own_rows: Array, own_cols: Array, same: NDAr
 def variances(diagonal: Array, own: Array, counts: NDArray[np.int64]) -> Array:  # (N,), (N,), (N,) -> (N,)
     """(sum_t g(x_t, x_t) - sum_{s,t} g(x_s, x_t) / n) / (n - 1) (eq. empvar), each arm with its own n.
 
-    With g(x, x) = g(0) this is n / (n - 1) (g(0) - ||mu_hat||^2). Rounding below 0 is clipped.
+    With g(x, x) = g(0) this is n / (n - 1) (g(0) - ||mu_hat||^2). Values that rounding made negative are set to 0.
 
     diagonal : sums of g(x, x); own : sums over an arm's block with itself; counts : samples of each arm.
     """

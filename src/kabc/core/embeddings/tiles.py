@@ -1,4 +1,4 @@
-"""Kernel sums a tile at a time, in numpy."""
+"""Kernel sums in numpy, one tile at a time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.core.kernels import Gaussian, InverseMultiquadric, Kernel
 
-BY_PRODUCTS = (Gaussian, InverseMultiquadric)  # kernels by matrix products; others take four times as long, or more
-_PRODUCT = 2**18  # multiplications: BLAS starts threads for more, which wait for each other on a busy machine
-_TILE_BYTES = 2**23  # of rows side by side
+BY_PRODUCTS = (Gaussian, InverseMultiquadric)  # kernels by matrix products; others take at least four times as long
+_PRODUCT = 2**18  # multiplications; for more, BLAS starts threads, which wait for each other on a busy machine
+_TILE_BYTES = 2**23  # bytes of rows side by side
 
 
 class _Tiling(NamedTuple):
-    """How a kernel is evaluated on tiles of at most rows x columns values: against(y)(x) is the tile."""
+    """How to evaluate a kernel on tiles of at most rows x columns values: against(y)(x) is the tile."""
 
     against: Callable[[NDArray[Any]], Callable[[NDArray[Any]], NDArray[Any]]]
     rows: int
@@ -27,7 +27,7 @@ class _Tiling(NamedTuple):
 def tile_sums(
     kernel: Kernel, left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]], pairs: NDArray[np.intp]
 ) -> Array:  # (P, 2) -> (P,)
-    """For each left arm: its rows against the rows of all its partners, side by side, a tile at a time."""
+    """For each left arm: its rows against the rows of all its partners side by side, one tile at a time."""
     tiling = _tiling(kernel)
     row_bytes = max(1, left[pairs[0, 0]][:1].nbytes)
     height, width = (max(1, min(n, _TILE_BYTES // row_bytes)) for n in (tiling.rows, tiling.columns))
@@ -54,7 +54,7 @@ def _side_by_side(
         before = ends[first] - sizes[first]
         last = max(first + 1, int(np.searchsorted(ends, before + width, side="right")))
         rows = np.concatenate([arms[arm] for arm in chosen[first:last]]) if last > first + 1 else arms[chosen[first]]
-        for start in range(0, len(rows), width):  # more than once for a single long arm only
+        for start in range(0, len(rows), width):  # only a single long arm needs more than one step
             yield slice(first, last), ends[first:last] - sizes[first:last] - before, rows[start : start + width]
         first = last
 
@@ -62,7 +62,7 @@ def _side_by_side(
 def _tiling(kernel: Kernel) -> _Tiling:
     if type(kernel) in BY_PRODUCTS:
         return _product_tiling(kernel)
-    # kernels allocate: arrays of less than 128 kB come from a pool, larger ones from the system, page by page
+    # kernels allocate arrays: below 128 kB from a pool, larger ones from the system, page by page
     return _Tiling(lambda y: lambda x: kernel(x, y), 32, 500)
 
 

@@ -1,1 +1,1 @@
-"""From statistics to "told apart"."""
+"""Evidence: how statistics of samples decide which pairs are told apart."""

@@ -1,4 +1,4 @@
-"""Betting: evidence against "arms i and j are the same" that may be looked at after every round.
+"""Betting: evidence against "arms i and j are the same". It stays valid if you check it after every round.
 
 | symbol | here                | meaning                                                                          |
 |--------|---------------------|----------------------------------------------------------------------------------|
@@ -14,14 +14,14 @@
 
 The score may be learnt from all samples of all arms. It only has to be fixed before the samples that it is applied to
 are drawn. Then every factor below has conditional mean <= 1 under H0, the wealth is a non-negative supermartingale that
-starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), whatever the distributions. The caller must make sure that
+starts at 1, and P(sup_t W(t) >= 1/a) <= a (Ville), for all distributions. The caller must make sure that
 
 - samples of an arm are i.i.d., and under H0 the samples in one factor are exchangeable (product: independent);
 - a sample is used in at most one factor of an expert. Factors without a common sample are multiplied (their logs are
   added). Factors with a common sample may only be averaged.
 
-Everything is a logarithm, works over leading axes, and is finite. A score that is NaN counts as 0, a score beyond
-+-HUGE as +-HUGE. So a wealth that is lost is a number far below 0 but not -inf, and sums of wealths are never NaN.
+All quantities are logarithms, work over leading axes, and are finite. A score that is NaN counts as 0. A score beyond
++-HUGE counts as +-HUGE. So a lost wealth is a number far below 0 but not -inf, and sums of wealths are never NaN.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from kabc.core.errors import SettingsError
 
 LOG_2 = math.log(2)
 HUGE = 1e100  # exp(-HUGE) is 0 and a score of HUGE acts as infinity, yet HUGE times any number of rounds is finite
-ROUNDING = 1e-12  # by how much weights may miss a sum of 1
+ROUNDING = 1e-12  # the sum of weights may differ from 1 by this much
 
 
 # ---------------------------------------------------------------- factors: one bet
 
 
 def log_product(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
-    """Bet on each sample by itself: log of (1 + h(x)) (1 - h(y))."""
+    """Bet on each sample separately: log of (1 + h(x)) (1 - h(y))."""
     # (1 + h(x)) (1 - h(y)) = 4 sigmoid(l(x)) sigmoid(-l(y)). Mean under H0: (1 + a)(1 - a) <= 1 with a = E h, for any
     # function h of one sample with values in [-1, 1].
     return np.asarray((LOG_2 - np.logaddexp(0, -_scores(x))) + (LOG_2 - np.logaddexp(0, _scores(y))))
@@ -71,7 +71,7 @@ def mixture(log_wealth: Array, log_weights: Array, axis: int = -1) -> Array:  # 
 
 def mixed_factor(log_factors: Array, log_weights: Array) -> Array:  # (..., E), (..., E) or (E,) -> (...,)
     """One bet spread over the experts: log of sum_e w_e f_e, with weights fixed before the round."""
-    # Mean under H0: sum_e w_e E f_e <= sum_e w_e <= 1, however the weights came from the past.
+    # Mean under H0: sum_e w_e E f_e <= sum_e w_e <= 1, for any weights computed from the past.
     _check_weights(log_weights, log_factors.shape[-1])
     terms = np.maximum(log_weights + log_factors, -HUGE)  # a weight of 0 is log 0 = -inf
     top = terms.max(axis=-1, keepdims=True)
@@ -98,7 +98,7 @@ def fixed_share(log_wealth: Array, share: float) -> Array:  # (..., E) -> (..., 
 
 
 def log_threshold(n_arms: int, delta: float) -> float:
-    """Log evidence that equal arms reach, in any of the N(N-1)/2 pairs and at any time, with probability <= delta."""
+    """The probability that log evidence of any of N(N-1)/2 equal pairs ever reaches this value is at most delta."""
     return math.log(n_arms * (n_arms - 1) / (2 * delta))  # Ville at a = delta / (N(N-1)/2), union over pairs
 
 
@@ -111,13 +111,13 @@ def told_apart(running_maximum: Array, n_arms: int, delta: float) -> NDArray[np.
 
 
 def _scores(values: Array) -> Array:
-    """Finite scores. Each is changed by itself, whichever arm it is from, so the result is still a score."""
+    """Finite scores. A change depends only on the value of a score, not on its arm, so the result is still a score."""
     values = np.asarray(values, dtype=np.float64)
     return np.clip(np.where(np.isnan(values), 0.0, values), -HUGE, HUGE)
 
 
 def _check_weights(log_weights: Array, n_experts: int) -> None:
-    # One weight for many experts would be broadcast, and count once in the sum but many times in the bet.
+    # A single weight for many experts would be broadcast. It would count once in the sum but many times in the bet.
     if log_weights.shape[-1:] != (n_experts,):
         raise SettingsError(
             f"{n_experts} experts need {n_experts} weights on the last axis, got weights of shape {log_weights.shape}"

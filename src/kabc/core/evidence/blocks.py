@@ -3,7 +3,7 @@
 | symbol | here      | meaning                                                                             |
 |--------|-----------|-------------------------------------------------------------------------------------|
 | u_g    | `scores`  | score of a sample for each group of the expert; u_g - u_h is the score of a pair    |
-| b      | `base`    | samples of each arm that a round matches; of an arm with b m samples, m match one   |
+| b      | `base`    | matches of an arm in a round; an arm with b m samples gives m samples to each match |
 | f      |           | log factors of kabc.core.evidence.betting, summed over the matched samples          |
 """
 
@@ -52,7 +52,7 @@ class Block:
         return out
 
     def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K)
-        """Log factors of each arm, one against many, with the sampled arms of each claimed group but its own."""
+        """Log factors of each arm against the sampled arms of each claimed group (one against many), except its own."""
         bets = self._against(self._matched()[:, :, self._columns(claimed, n_groups)], claimed)  # (A, b, K)
         out = np.zeros((len(claimed), n_groups))
         for group in range(n_groups):
@@ -67,11 +67,11 @@ class Block:
         return np.stack([self.scores[start : start + self.base] for start in self.starts[:-1]])
 
     def _against(self, own: Array, groups: Index) -> Array:  # (A, b, G), (A,) -> (A, b, G)
-        """How much a sample speaks for the group of its arm, against each group."""
+        """How much a sample favours the group of its arm over each other group."""
         return np.clip(own[np.arange(len(own)), :, groups][:, :, None] - own, -self.cap, self.cap)
 
     def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (K,)
-        """For each claimed group, the expert's group that most of its sampled arms are in; any group if it has none."""
+        """For each claimed group, the expert's group of most of its sampled arms. Any group if none was sampled."""
         votes = np.zeros((n_groups, self.scores.shape[1]))
         np.add.at(votes, (claimed[self.groups >= 0], self.groups[self.groups >= 0]), 1)
         return np.asarray(votes.argmax(axis=1), dtype=np.intp)

@@ -1,7 +1,7 @@
-"""Evidence: for each pair of arms, what speaks against their being the same.
+"""Evidence that two arms are different, for each pair of arms.
 
-Most strategies compare all arms with all arms. With many arms, `anytime` compares all N arms with C of them only. So
-evidence is held in blocks of shape (N, C), and becomes (N, N) where somebody asks for that.
+Most strategies compare all arms with all arms. With many arms, `anytime` compares all N arms with only C of them. So
+evidence is stored in blocks of shape (N, C). It is expanded to (N, N) on request.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kabc.core.arrays import Array, Counts, Index, Mask
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What speaks against each pair being the same, after the latest round. NaN stands for what is not known.
+    """The evidence that the arms of each pair are different, after the latest round. NaN means unknown.
 
     Make one with `of_bets`, `of_distances` or `none`. Row i and column c of a block are about arm i and arm
     `compared[c]`. The properties of shape (N, N) are made from the blocks on each call.
@@ -27,11 +27,11 @@ class Evidence:
     by_bets : True for a strategy that bets: its values are log evidence. False: they are distances.
     counts : samples of each arm behind these figures.
     compared : the arms that all arms were compared with, one for each column.
-    told : number of the first round that told the pair apart; 0 where none has.
+    told : number of the first round that told the pair apart, 0 if none has.
     values : the largest log evidence so far, or the distance of the mean embeddings (eq. empdist).
     limits : what the value must reach (bets) or exceed (distances, eq. threshold).
-    variances : empirical variances of the arms (eq. empvar), where the strategy knows them.
-    measured : distances beside log evidence, for a strategy that bets and knows both.
+    variances : empirical variances of the arms (eq. empvar), if the strategy knows them.
+    measured : distances in addition to log evidence, for a strategy that bets and knows both.
 
     Examples
     --------
@@ -124,7 +124,7 @@ class Evidence:
 
     @property
     def block_strength(self) -> Array:  # (N, C)
-        """Values in units of their limits: told apart above 1; NaN where there is none yet."""
+        """Values in units of their limits. A pair above 1 is told apart. NaN if there is no value yet."""
         with np.errstate(invalid="ignore"):  # N = 2, delta = 1: a limit of log 1 = 0
             strength: Array = self.values / self.limits
         return strength
@@ -140,22 +140,22 @@ class Evidence:
 
     @property
     def told_in_round(self) -> Counts:  # (N, N)
-        """Number of the first round that told each pair apart; 0 where none has."""
+        """Number of the first round that told each pair apart, 0 if none has."""
         return self._spread(self.told, 0)
 
     @property
     def told_apart(self) -> Mask:  # (N, N)
-        """Pairs whose evidence reached its threshold, in this round or an earlier one; certified."""
+        """Certified pairs: their evidence reached its threshold, in this round or an earlier one."""
         return self.told_in_round > 0
 
     @property
     def strength(self) -> Array:  # (N, N)
-        """Evidence of each pair in units of its threshold: told apart above 1; NaN where there is none yet."""
+        """Evidence of each pair in units of its threshold. A pair above 1 is told apart. NaN if there is none yet."""
         return self._spread(self.block_strength, np.nan)
 
     @property
     def distances(self) -> Array:  # (N, N)
-        """Distances of the mean embeddings; NaN where they were never computed."""
+        """Distances of the mean embeddings, NaN if they were never computed."""
         known = self.measured if self.by_bets else self.values
         return self._unknown() if known is None else self._spread(known, np.nan)
 

@@ -10,8 +10,8 @@
 | L        | `log_term`        | log(number of events / delta')                                   |
 | B^{i,j}  | `pair_thresholds` | pair (i, j) is told apart when its distance is greater than this |
 
-Every threshold is a sum of one share per arm, B^{i,j} = r_i + r_j; `radii` returns the shares, (M, N): M alternatives
-of which the smallest sum counts (M = 1 but for `Tightest`). Proofs: docs/theory.md.
+Every threshold is a sum of one share per arm, B^{i,j} = r_i + r_j. `radii` returns the shares, (M, N): there are M
+alternatives, and the smallest sum counts (M = 1 except for `Tightest`). Proofs: docs/theory.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Threshold(Protocol):
     """A bound that holds for all pairs of one round at once with probability 1 - delta."""
 
     def log_term(self, n_arms: int, delta: float) -> float:
-        """L: the schedule of KABC grows in its units, n_k = ceil(2^k L)."""
+        """L, the unit of the schedule of KABC: n_k = ceil(2^k L)."""
 
     def radii(self, n: int, variances: Array, kernel: Kernel, delta: float) -> Array:  # (N,) -> (M, N)
         """Shares of the arms in the threshold at n samples of each."""
@@ -126,7 +126,7 @@ class KernelUniform:
 class BoundedDifferences:
     """One test per pair, no variance: sqrt(2 g~/n) (1 + sqrt L), L = log(N(N-1)/2 / delta').
 
-    Needs samples of different arms to be independent of each other; the two others do not.
+    Samples of different arms must be independent of each other. The two other thresholds do not need this.
     """
 
     def log_term(self, n_arms: int, delta: float) -> float:
@@ -168,11 +168,11 @@ class Tightest:
 
 
 def squared_separation(gap: float, variance: float, kernel: Kernel) -> float:
-    """One pair's part of eq. SNR: gap^2 / V and 2 gap / sqrt(g-bar), the smaller."""
+    """The term of one pair in eq. SNR: the smaller of gap^2 / V and 2 gap / sqrt(g-bar)."""
     second = 2 * gap / math.sqrt(kernel.supremum)
     return min(gap * gap / variance, second) if variance > 0 else second
 
 
 def _twice_under_gap(bound: Threshold, n: int, gap: float, n_arms: int, kernel: Kernel, delta: float) -> bool:
-    """The bound holds on both sides of the true distance: a gap of more than twice the threshold is told apart."""
+    """The bound holds on both sides of the true distance. So a gap above twice the threshold is told apart."""
     return 2 * float(pair_thresholds(bound.radii(n, np.zeros(n_arms), kernel, delta))[0, 1]) < gap

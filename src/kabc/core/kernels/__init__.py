@@ -7,10 +7,10 @@
 | g~     | `range`                    | max(sup - inf, sup): the range that bounds may use  |
 | Psi    | `Stationary.profile`       | g as a function of the scaled distance              |
 
-`range` is sup - inf as printed in the paper, and the supremum where the infimum is positive: the published proof of
-the bound replaces sqrt(sup) by sqrt(sup - inf), which needs an infimum of at most 0 (docs/theory.md).
+`range` is sup - inf as printed in the paper, or the supremum if the infimum is positive. The published proof of the
+bound replaces sqrt(sup) by sqrt(sup - inf), which needs an infimum of at most 0 (docs/theory.md).
 
-A kernel is a frozen value: a bandwidth is declared, or chosen on a pilot that is never tested (`from_pilot`).
+A kernel is a frozen value. Its bandwidth is declared, or chosen on a pilot that is never tested (`from_pilot`).
 """
 
 from kabc.core.kernels.base import FiniteKernel, Kernel

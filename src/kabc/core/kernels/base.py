@@ -1,4 +1,4 @@
-"""What a bound may ask of a kernel."""
+"""The interface of kernels: values, and the properties that a bound needs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from kabc.core.samples import as_points, same_columns
 if TYPE_CHECKING:
     from kabc.core.kernels.combined import Product, Sum
 
-_DIAGONAL_ROWS = 64  # a diagonal without a formula is read off blocks of this size
+_DIAGONAL_ROWS = 64  # without a formula, the diagonal is taken from blocks of this size
 
 
 class Kernel(ABC):
     """A bounded positive definite kernel g with declared bounds.
 
-    Kernels of numbers, of categories and of your own (`kabc.Function`) are all of this class. Two of them can be added
-    and multiplied.
+    All kernels are subclasses: for numbers, for categories, and your own (`kabc.Function`). Kernels can be added and
+    multiplied.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def supremum(self) -> float:
-        """An upper bound of g; exactly g(x, x) where g is translation invariant."""
+        """An upper bound of g. It is exactly g(x, x) if g is translation invariant."""
 
     @property
     @abstractmethod
@@ -47,11 +47,11 @@ class Kernel(ABC):
     @property
     @abstractmethod
     def characteristic(self) -> bool:
-        """Whether different distributions always have different mean embeddings (False: not known to)."""
+        """Whether different distributions always have different mean embeddings. False if that is not known."""
 
     @property
     def translation_invariant(self) -> bool:
-        """Whether g(x, y) depends on x - y alone (False: not known to)."""
+        """Whether g(x, y) depends only on x - y. False if that is not known."""
         return False
 
     @property
@@ -78,7 +78,7 @@ class Kernel(ABC):
         )
 
     def coerce(self, samples: ArrayLike) -> NDArray[Any]:  # -> (n, d)
-        """A new array of the samples as this kernel reads them, or a SampleError."""
+        """A new array of the samples in the form that this kernel needs. Raises a SampleError if that is impossible."""
         return as_points(samples)
 
     def __add__(self, other: Kernel) -> Sum:
@@ -93,7 +93,7 @@ class Kernel(ABC):
 
 
 class FiniteKernel(Kernel):
-    """A kernel with a finite feature map, g(x, y) = <features(x), features(y)>: a mean embedding is a vector."""
+    """A kernel with a finite feature map, g(x, y) = <features(x), features(y)>. Its mean embeddings are vectors."""
 
     @abstractmethod
     def features(self, x: NDArray[Any]) -> NDArray[np.floating[Any]]:  # (n, d) -> (n, D)
@@ -105,7 +105,7 @@ class FiniteKernel(Kernel):
 
 
 def keep_positive(owner: object, **values: float) -> None:
-    """Store settings of a frozen value as floats, or refuse what is not a positive finite number."""
+    """Store settings of a frozen value as floats. Each must be a positive finite number."""
     for name, value in values.items():
         if isinstance(value, bool) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
             raise SettingsError(f"{type(owner).__name__}: {name} must be a positive finite number, got {value!r}")
@@ -114,7 +114,7 @@ def keep_positive(owner: object, **values: float) -> None:
 
 
 def keep_whole(owner: object, least: int, **values: int) -> None:
-    """Store settings of a frozen value as ints, or refuse what is not a whole number of at least `least`."""
+    """Store settings of a frozen value as ints. Each must be a whole number of at least `least`."""
     for name, value in values.items():
         if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
             raise SettingsError(

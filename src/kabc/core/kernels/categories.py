@@ -1,4 +1,4 @@
-"""Kernels for data that have no distances, only equality."""
+"""Kernels for data that can only be equal or different and have no distances."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kabc.core.samples import as_array, as_points, describe, same_columns, two_d
 
 @dataclass(frozen=True)
 class Hamming(Kernel):
-    """Share of equal positions: of equal columns, or of equal characters of strings padded to `length`.
+    """Share of equal positions: columns of a row, or characters of a string padded to `length`.
 
     With length=None a sample is a row of categories (all numbers or all strings), compared column by column. With a
     length a sample is one string, cut or padded to that many characters. Normalised, g(x, x) = 1. Not characteristic:
-    it sees the distribution of each position, not how positions go together.
+    it sees the distribution of each position, but not how positions depend on each other.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Hamming(Kernel):
         return np.ones(len(x))
 
     def coerce(self, samples: ArrayLike) -> NDArray[Any]:
-        # as objects first: NumPy would turn a row such as ("a", 1.0) into strings without a word
+        # as objects first: NumPy would silently turn a row such as ("a", 1.0) into strings
         raw = as_array(samples, None if isinstance(samples, np.ndarray) else object)
         kinds = _kinds(raw)
         if kinds <= {str, np.str_}:
@@ -73,7 +73,7 @@ class Hamming(Kernel):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise SampleError(
             f"{self!r} compares {wanted}, got values of type {names}: {describe(samples)}; "
-            "convert them first (a missing value can be a category of its own)"
+            "convert them first (a missing value can be a separate category)"
         )
 
 

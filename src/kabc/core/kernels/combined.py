@@ -22,7 +22,7 @@ class _Combined(Kernel):
         parts = tuple(self.parts)
         if not parts or not all(isinstance(part, Kernel) for part in parts):
             raise SettingsError(f"{type(self).__name__} needs kernels, at least one, got {parts!r}")
-        # a sum of sums is one sum, a product of products one product
+        # flatten: a sum of sums is a sum, a product of products is a product
         flat = (part.parts if isinstance(part, type(self)) else (part,) for part in parts)
         object.__setattr__(self, "parts", sum(flat, ()))
 

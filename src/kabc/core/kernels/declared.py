@@ -18,7 +18,7 @@ from kabc.core.samples import as_points
 
 @dataclass(frozen=True)
 class Linear(FiniteKernel):
-    """<x, y> on the ball of the declared radius: groups arms by their means (the paper's Discussion).
+    """<x, y> on the ball of the declared radius. It groups arms by their means (the paper's Discussion).
 
     Not characteristic: arms with equal means are one group by definition. Samples outside the ball are refused,
     because the bound would not hold for them.
@@ -67,7 +67,7 @@ class Function(Kernel):
     """Any positive definite function of two blocks, with the bounds that its user declares.
 
     `function(x, y)` takes (n, d) and (m, d) and returns (n, m). Values outside [infimum, supremum] raise a
-    KernelBoundsError when they are met. For samples that are not numbers, derive from `Kernel` and write `coerce`.
+    KernelBoundsError when they occur. For samples that are not numbers, derive from `Kernel` and write `coerce`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernels of the distance alone, with their spectral densities and the median heuristic."""
+"""Kernels that depend only on the distance, with their spectral densities and the median heuristic."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MEDIAN_POINTS = 1_000  # points that the median heuristic looks at: half a mill
 
 @dataclass(frozen=True)
 class Stationary(Kernel):
-    """A kernel Psi(t) with Psi(0) = 1 that decreases to 0, t a distance of x and y in units of the bandwidth.
+    """A kernel Psi(t) with Psi(0) = 1 that decreases to 0. t is a distance of x and y in units of the bandwidth.
 
     t is |x - y|_2^2 / bandwidth^2 for metric "euclidean" and |x - y|_1 / bandwidth for metric "manhattan".
     """
 
     bandwidth: float
 
-    # Psi is differentiable in t at 0, so that a rounding error of |x - y|^2 is not amplified by a square root there.
+    # Psi is differentiable in t at 0. So no square root amplifies a rounding error of |x - y|^2 there.
     smooth_at_zero: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -39,8 +39,8 @@ class Stationary(Kernel):
     def from_pilot(cls, pilot: ArrayLike, scale: float = 1.0, **settings: Any) -> Self:
         """This kernel with the median heuristic: bandwidth = scale x median distance in the pilot.
 
-        The pilot's samples must not be used again: a bandwidth that depends on the tested samples makes the kernel
-        random and the bound void. `kabc.cluster` draws a pilot of its own, counts it and throws it away.
+        The pilot's samples must not be used again. A bandwidth that depends on the tested samples makes the kernel
+        random, and the bound no longer holds. `kabc.cluster` draws its own pilot, counts it and discards it.
         """
         unit = cls(bandwidth=1.0, **settings)
         try:
@@ -71,11 +71,11 @@ class Stationary(Kernel):
 
     @abstractmethod
     def profile(self, t: NDArray[Any]) -> NDArray[Any]:
-        """Psi(t), elementwise and in the dtype given, for t in [0, inf]."""
+        """Psi(t), elementwise and in the dtype of t, for t in [0, inf]."""
 
     @abstractmethod
     def radii(self, n: int, dim: int, rng: np.random.Generator) -> Array:  # (n,)
-        """Norms of n frequencies of the spectral density at bandwidth 1, where that density is radial."""
+        """Norms of n frequencies of the spectral density at bandwidth 1, if that density is radial."""
 
     def __call__(self, x: NDArray[Any], y: NDArray[Any]) -> Array:
         return np.asarray(self.profile(_distances(x, y, self.bandwidth, self.metric)))
@@ -222,7 +222,7 @@ class InverseMultiquadric(Stationary):
 
 
 def median_distance(points: ArrayLike, metric: Metric = "euclidean") -> float:  # (n, d)
-    """Median of the positive distances between (at most 1,000, evenly spaced) points."""
+    """Median of the positive distances between points. At most 1,000 evenly spaced points are used."""
     chosen = as_points(points)
     if len(chosen) > _MEDIAN_POINTS:
         chosen = chosen[np.linspace(0, len(chosen) - 1, _MEDIAN_POINTS).astype(int)]
@@ -237,10 +237,10 @@ def median_distance(points: ArrayLike, metric: Metric = "euclidean") -> float:  
 
 
 def _distances(x: NDArray[Any], y: NDArray[Any], unit: float, metric: Metric) -> Array:  # (n, d), (m, d) -> (n, m)
-    """t of `Stationary`: differences column by column, so that no offset of the data costs digits."""
+    """t of `Stationary`, from differences column by column. So an offset of the data costs no digits."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     total, step = np.zeros((len(x), len(y))), np.empty((len(x), len(y)))
-    with np.errstate(over="ignore"):  # too far to be represented is infinitely far
+    with np.errstate(over="ignore"):  # a distance that overflows is infinite
         for column in range(same_columns(x, y)):
             np.subtract.outer(x[:, column], y[:, column], out=step)
             step /= unit
@@ -249,7 +249,7 @@ def _distances(x: NDArray[Any], y: NDArray[Any], unit: float, metric: Metric) ->
 
 
 def _orthogonal_directions(n: int, dim: int, rng: np.random.Generator) -> Array:  # (n, dim), unit rows
-    """Uniform directions in orthogonal blocks of at most dim: marginals of independent ones, less variance."""
+    """Uniform directions in orthogonal blocks of at most dim. Each is uniform, and the variance is lower."""
     size = min(n, dim)
     q, r = np.linalg.qr(rng.standard_normal((-(-n // size), dim, size)))
     q *= np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :]  # the signs make Q uniform (Haar)

@@ -1,4 +1,4 @@
-"""Which groups are forced by the pairs told apart: representatives first, then propagation.
+"""Which groups the pairs told apart force: first representatives, then propagation.
 
 | symbol | here            | meaning                                                     |
 |--------|-----------------|-------------------------------------------------------------|
@@ -9,18 +9,18 @@
 A partition is *consistent* if it has at most K groups and no pair told apart shares one. Call a statement forced if it
 holds in every consistent partition.
 
-Each representative sits in a group of its own, so |R| = K of them name all K groups. Suppose that every arm given a
-group so far belongs to it in every consistent partition. An arm told apart from a member of a group is not in that
-group; if this leaves one of the K groups, the arm is in that one, again in every consistent partition. By induction all
-labels are forced. If it leaves no group, no consistent partition exists: there are at least K + 1 groups. If every arm
-gets a group, at most one partition is consistent, and the labels are it, because no arm was told apart from a member of
-its own group.
+No two representatives share a group, so |R| = K of them name all K groups. Suppose that every arm with a label so far
+belongs to this group in every consistent partition. An arm told apart from a member of a group is not in that group. If
+only one of the K groups is left, the arm is in that one, again in every consistent partition. By induction all labels
+are forced. If no group is left, no consistent partition exists, and there are at least K + 1 groups. If every arm gets
+a group, at most one partition is consistent. The labels are this partition, because no arm was told apart from a member
+of its own group.
 
-So: if the true partition has K groups and no two arms of the same group are told apart, the true partition is
-consistent, every forced label is right, and a complete answer is the true partition and the only consistent one.
+Suppose that the true partition has K groups and no two arms of the same group are told apart. Then the true partition
+is consistent, every forced label is right, and a complete answer is the true partition and the only consistent one.
 
-With |R| < K an arm may sit in a group that has no representative yet, so nothing is said about it beyond the groups
-that it is not in. That no group is empty is never used: K = N is complete only once all pairs are told apart.
+With |R| < K an arm may be in a group that has no representative yet. Then only the groups that it is not in are known.
+The proof does not use that every group has an arm. So K = N is complete only once all pairs are told apart.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _STARTS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forced:
-    """What is forced by the pairs told apart; groups are numbered as in `representatives`.
+    """What the pairs told apart force. Groups are numbered as in `representatives`.
 
     Attributes
     ----------
-    labels : group of each arm whose group is forced, -1 where it is open.
-    may_belong : groups found so far that each arm may belong to; exactly one for an arm whose group is forced.
+    labels : group of each arm whose group is forced, -1 if it is open.
+    may_belong : groups found so far that each arm may belong to. There is exactly one if the group is forced.
     representatives : arms that are pairwise told apart, one for each group found.
-    n_groups_at_least : certified: fewer groups are not consistent with the pairs told apart.
+    n_groups_at_least : a certified lower bound: fewer groups are not consistent with the pairs told apart.
     complete : every arm has its group, and all K groups were found.
-    contradicted : no partition into K groups is consistent, there are more; only representatives have labels then.
+    contradicted : no partition into K groups is consistent, so there are more. Then only representatives have labels.
     """
 
     labels: Index  # (N,)
@@ -62,7 +62,7 @@ class Forced:
 
     @property
     def partition(self) -> Partition | None:
-        """The only consistent partition, None unless complete; it is certified if the pairs told apart are."""
+        """The only consistent partition, or None if not complete. It is certified if the pairs told apart are."""
         return Partition.of(self.labels.tolist()) if self.complete else None
 
 
@@ -75,9 +75,9 @@ def forced_partition(
     """The groups that every partition into `n_groups` groups must have if no pair told apart shares one.
 
     With `n_groups=None` only representatives and what they exclude are found. The search for representatives is greedy,
-    from several starts. It is always sound, but it may overlook a larger clique, and which arms get labels depends on
-    it. So when more pairs have been told apart, pass the `representatives` of the earlier answer: then arms that were
-    in one group stay in one group, unless n_groups is refuted. O(N^2) time for each start.
+    from several starts. It is always sound, but it may miss a larger clique, and the choice decides which arms get
+    labels. So when more pairs have been told apart, pass the `representatives` of the earlier answer. Then arms that
+    were in one group stay in one group, unless n_groups is refuted. Each start takes O(N^2) time.
     """
     _check(told_apart, n_groups)
     earlier = _checked_representatives(told_apart, representatives)
@@ -97,7 +97,7 @@ def forced_partition(
 
 
 def _says_more(found: Forced, best: Forced) -> bool:
-    """Whether more groups are found; or as many, and more arms have labels while none has lost its label."""
+    """Whether it has more groups; or the same number, more arms with labels, and no arm that lost its label."""
     if len(found.representatives) != len(best.representatives):
         return len(found.representatives) > len(best.representatives)
     labelled, before = found.labels >= 0, best.labels >= 0
@@ -105,7 +105,7 @@ def _says_more(found: Forced, best: Forced) -> bool:
 
 
 def _grown(told_apart: Mask, degree: Index, clique: list[int]) -> list[int]:  # (N, N), (N,)
-    """The clique, grown by the arm told apart from most of the arms that could still join, until none can."""
+    """Grow the clique until no arm can join. Each step adds the arm told apart from most arms that could still join."""
     grown = list(clique)
     joinable = told_apart[grown].all(axis=0)  # (N,)
     inside = told_apart[joinable].sum(axis=0) if grown else degree  # how many joinable arms each is told apart from
@@ -143,7 +143,7 @@ def _propagated(
     labels: Index,  # (N,)
     excluded: Mask,  # (K, N): arm told apart from a member of the group
 ) -> tuple[Index, Mask] | None:
-    """Labels and exclusions once nothing more is forced; None if an arm is left without a group."""
+    """Labels and exclusions when nothing more is forced. None if no group is possible for some arm."""
     labels, excluded = labels.copy(), excluded.copy()
     n_open = len(excluded) - excluded.sum(axis=0)  # (N,) groups that each arm may belong to
     while n_open.all():

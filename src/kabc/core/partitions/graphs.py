@@ -11,7 +11,7 @@ from kabc.core.partitions.partition import Partition
 
 
 def components(adjacency: NDArray[np.bool_]) -> Partition:  # (N, N)
-    """The connected components of an undirected graph; an edge counts whichever of its two entries is set."""
+    """The connected components of an undirected graph. One of the two entries of an edge is enough."""
     _square(np.shape(adjacency), "adjacency")
     rows, cols = np.nonzero(adjacency)
     return Partition.of(connected(rows, cols, len(adjacency)).tolist())
@@ -29,8 +29,8 @@ def connected(rows: Index, cols: Index, n_nodes: int) -> Index:  # (E,), (E,) ->
 def single_linkage(dissimilarity: ArrayLike, n_groups: int) -> Partition:  # (N, N)
     """A best guess at n_groups groups: the minimum spanning tree without its longest edges.
 
-    Symmetric dissimilarities; the diagonal is not read. Of equally long edges, those that join the tree last are cut.
-    O(N^2) time, O(N) memory beside the matrix.
+    Dissimilarities must be symmetric; the diagonal is not read. Among equally long edges, those that joined the tree
+    last are cut. It takes O(N^2) time, and O(N) memory in addition to the matrix.
     """
     weights = np.asarray(dissimilarity, dtype=np.float64)
     n_arms = _square(weights.shape, "dissimilarity")

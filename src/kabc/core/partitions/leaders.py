@@ -1,4 +1,4 @@
-"""Components of a threshold graph from few distances: leaders first, then what the triangle inequality leaves open.
+"""Components of a threshold graph from few distances: first leaders, then pairs left open by the triangle inequality.
 
 | symbol | here                              | meaning                                                         |
 |--------|-----------------------------------|-----------------------------------------------------------------|
@@ -24,7 +24,7 @@ from kabc.core.partitions import Partition, connected
 Distances = Callable[[Index, Index], NDArray[np.floating[Any]]]  # (R,), (C,) -> (R, C)
 
 _TILE = 2_000  # a block is at most 2000 x 2000 values: 32 MB of thresholds
-_MIN_LEADERS = 16  # below this many leaders the graph is never searched tile by tile
+_MIN_LEADERS = 16  # with fewer leaders the graph is never searched tile by tile
 # Leaders per arm above which the rest is compared tile by tile. One thread, D = 512, N = 5000: clear groups gain from
 # leaders up to 20 % of N, merging ones lose from 10 % on. At 5 % the worst case took 1.1 times the full graph (2 times
 # at N = 1000, 28 ms), at 10 % it took 1.5 times.
@@ -36,10 +36,10 @@ _FIRST_LOOK = 16  # arms compared with a star before the search for an edge wide
 
 @dataclass(frozen=True, slots=True)
 class LeaderComponents:
-    """The components of the threshold graph, and what was learned about pairs on the way.
+    """The components of the threshold graph, and what the search found out about pairs.
 
-    A pair of different groups is always told apart. A pair of one group is told apart only if the search
-    happened to show that its distance is above the threshold. All other pairs are not told apart, which is cautious.
+    A pair of different groups is always told apart. A pair of one group is told apart only if the search happened to
+    show that its distance is above the threshold. All other pairs count as not told apart. This errs on the safe side.
     """
 
     partition: Partition
@@ -57,9 +57,10 @@ def leader_components(
 ) -> LeaderComponents:
     """The components of the graph with an edge where d(i, j) <= min_m (radii[m, i] + radii[m, j]), from few distances.
 
-    Leaders: an arm without a group takes all such arms within threshold into its star, until none is left. Two stars
-    are compared only where the triangle inequality around the earlier leader r leaves a pair open,
-    d(i, r) - radii[m, i] <= d(j, r) + radii[m, j] + slack for all m, and only until an edge joins them.
+    Leaders: an arm without a group becomes a leader. Its star takes all other arms without a group that are within the
+    threshold. This repeats until every arm is in a star. Two stars are compared only for pairs that the triangle
+    inequality around the earlier leader r leaves open: d(i, r) - radii[m, i] <= d(j, r) + radii[m, j] + slack for all
+    m. The comparison ends when an edge joins the two stars.
 
     `distances(rows, cols)` must be a metric up to rounding, and `slack` must cover the rounding of three distances. A
     square root of a sum with error 1e-7 errs by up to 3e-4 near zero; the default suits distances of order one.
@@ -94,7 +95,7 @@ def _checked_slack(slack: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Star:
-    """A leader's arms, and the arms of later stars that the triangle inequality around it leaves open."""
+    """The arms of a leader, and the arms of later stars that the triangle inequality around it leaves open."""
 
     members: Index  # (A,), without the leader: its distances are all known
     reach: Array  # (M, A), d(j, r) + radii[m, j]
@@ -124,8 +125,8 @@ class _Search:
 
     def _lead(self, free: Index) -> Index:  # (F,) -> (F',)
         """Form stars around a few free arms at once; returns the arms that stay free."""
-        # One product for several leaders is much faster than one each, but a leader that falls into another's star is
-        # wasted, so few at first. Golden-section steps avoid both runs and periods in the order of the arms.
+        # One product for several leaders is much faster than one product each. But a leader that falls into another
+        # star is wasted, so start with few. Golden-section steps avoid both runs and periods in the order of the arms.
         batch = min(1 + self.n_leaders // 8, _MAX_BATCH, max(1, _TILE**2 // free.size))
         at = np.unique((np.arange(batch) * 0.6180339887498949 % 1 * free.size).astype(np.intp))
         values, edges = self._compare(free[at], free, at)
@@ -153,7 +154,7 @@ class _Search:
             self.n_open += order.size
 
     def _tiles(self, free: Index) -> None:
-        """Compare all pairs of these arms, once more leaders would cost more than they save."""
+        """Compare all pairs of these arms. Used when more leaders would cost more than they save."""
         side = min(_TILE, -(-free.size // 8))  # small tiles on the diagonal waste little
         tiles = [free[k : k + side] for k in range(0, free.size, side or 1)]
         for k, rows in enumerate(tiles):
@@ -162,7 +163,7 @@ class _Search:
                 self._unite(rows, cols)
 
     def _join_stars(self) -> None:
-        """Look for edges between stars, a few arms of every star first: each edge saves work for the other stars."""
+        """Look for edges between stars. Try a few arms of every star first: each edge saves work for other stars."""
         stars, size = self.stars, _FIRST_LOOK
         while stars:
             stars = [rest for star in stars if (rest := self._look(star, size)) is not None]
@@ -200,7 +201,7 @@ class _Search:
                 self.labels = connected(self.labels[rows[some]], self.labels[partners], self.labels.size)[self.labels]
 
     def _compare(self, rows: Index, cols: Index, at: Index | None = None) -> tuple[Array, NDArray[np.bool_]]:
-        """Distances and edges of a block; `at` says where the rows themselves stand among the columns."""
+        """Distances and edges of a block. `at` gives the positions of the row arms among the columns."""
         values: NDArray[Any] = np.asarray(self.distances(rows, cols))
         if values.shape != (rows.size, cols.size):
             raise SettingsError(
@@ -209,7 +210,7 @@ class _Search:
             )
         if not np.isfinite(values).all():
             raise SampleError("a distance is not finite; embeddings must be finite, so check samples for huge values")
-        if at is not None:  # both orders of a pair are here and may round differently: decide once
+        if at is not None:  # the block holds both orders of a pair, which may round differently: decide once
             values = values.copy()
             values[:, at] = np.minimum(values[:, at], values[:, at].T)
             values[np.arange(rows.size), at] = 0

@@ -1,4 +1,4 @@
-"""Partitions of the arms: connected components, the best guess at K groups, and how far two partitions agree."""
+"""Partitions of the arms, and how well two partitions agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN_GROUPS = 8
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Partition:
-    """Arms sorted into groups; labels are numbered by first appearance in arm order, so equal groupings are equal.
+    """Arms sorted into groups. Labels are numbered by first appearance in arm order, so equal groupings are equal.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Partition:
 
     @classmethod
     def of(cls, labels: Iterable[Hashable], *, certified: bool = False) -> Self:
-        """The partition in which arms with equal labels share a group, whatever the labels are."""
+        """The partition in which arms with equal labels share a group. Labels can be any hashable values."""
         return cls(_renumbered(labels), certified)
 
     @property

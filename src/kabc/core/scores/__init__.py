@@ -1,1 +1,1 @@
-"""Learned scores: which group a sample speaks for. Scores are computed from earlier samples only."""
+"""Learned scores. A score says which group a sample points to. It is computed from earlier samples only."""

@@ -9,7 +9,7 @@
 | u_g(x) | `scores`      | <phi(x) - m_g / 2, (C + gamma)^-1 m_g>                                     |
 
 u_g - u_h = <phi - (m_g + m_h)/2, (C + gamma)^-1 (m_g - m_h)> is the kernel discriminant of anytime testing. Arms of one
-provisional group share a mean: they teach each other.
+provisional group share a mean, so each learns from the samples of the others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RIDGES = (1e-3, 1e-2, 1e-1)
 
 @dataclass(frozen=True)
 class Scorer:
-    """One discriminant, fixed: scores of samples for each group, and the provisional group of each arm (-1: none)."""
+    """A fixed discriminant: scores of samples for each group, and the provisional group of each arm (-1: none)."""
 
     weights: Array  # (D, G)
     offsets: Array  # (G,)
@@ -38,7 +38,7 @@ class Scorer:
 
 
 class Moments:
-    """What a discriminant needs of the samples seen so far, under one fitted map: sums by arm and second moments."""
+    """Statistics that a discriminant needs, under one fitted map: sums by arm, and second moments of all samples."""
 
     def __init__(self, fitted: FeatureMap, n_arms: int) -> None:
         self.map = fitted
@@ -56,10 +56,10 @@ class Moments:
         self.counts += np.bincount(arms, minlength=len(self.counts))
 
     def scorers(self, core: Index, known: Index, n_groups: int) -> list[Scorer]:
-        """A discriminant for each ridge. `known` are group numbers that are taken for granted, -1 where there is none.
+        """A discriminant for each ridge. `known` has the known group number of each arm, -1 if it is unknown.
 
-        If some are known, all other arms join the nearest group. If none is, the arms of `core` are grouped by average
-        linkage first.
+        If some groups are known, all other arms join the nearest one. If none is known, average linkage groups the
+        arms of `core` first.
         """
         assert self._sums is not None
         means = self._sums / np.maximum(self.counts, 1)[:, None]

@@ -1,7 +1,7 @@
-"""Feature maps for score learners: what a sample looks like to a linear discriminant.
+"""Feature maps for score learners. A map turns a sample into features for a linear discriminant.
 
-A map is fitted on the samples of earlier rounds only, pooled over all arms, and is then a fixed function: scores made
-of it are predictable. To add one, write a class with `fitted` and `__call__` and put it into `default_maps`.
+A map is fitted only on samples of earlier rounds, pooled over all arms. After that it is a fixed function, so scores
+made from it are predictable. To add a map, write a class with `fitted` and `__call__` and add it to `default_maps`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, median_distance
 from kabc.core.samples import describe
 
-_FARTHEST = 20.0  # quartile ranges: heavy tails must not outweigh everything else
+_FARTHEST = 20.0  # in quartile ranges: heavy tails must not dominate
 _MEDIAN_POINTS = 300
-_NO_DISTANCE = 1e-100  # the square of a smaller distance cannot be divided by
-_MOST_LEVELS = 24  # values of a column that counts as discrete
-_MOST_INDICATORS = 512  # of all columns: a covariance of this size is decomposed in each round
+_NO_DISTANCE = 1e-100  # dividing by the square of a smaller distance is not safe
+_MOST_LEVELS = 24  # a column with at most this many values counts as discrete
+_MOST_INDICATORS = 512  # over all columns; each round decomposes a covariance of this size
 _MOST_PRODUCTS = 12  # columns: 90 features
 
 
@@ -41,7 +41,7 @@ class FeatureMap(ABC):
 
 @dataclass(frozen=True)
 class Scaled(FeatureMap):
-    """The columns themselves, by median and quartile range: finds differences of means."""
+    """The columns, scaled by median and quartile range. It finds differences of means."""
 
     centre: Array = field(default_factory=lambda: np.zeros(1))  # (d,), half the median
     scale: Array = field(default_factory=lambda: np.full(1, 0.5))  # (d,), half the quartile range
@@ -57,13 +57,13 @@ class Scaled(FeatureMap):
         return replace(self, centre=centre, scale=np.where(spread > 0, spread, 1.0))
 
     def __call__(self, samples: Array) -> Array:
-        with np.errstate(over="ignore"):  # farther than any number is as far as it gets
+        with np.errstate(over="ignore"):  # an overflow is clipped to the farthest value
             return np.clip((samples / 2 - self.centre) / self.scale, -_FARTHEST, _FARTHEST)
 
 
 @dataclass(frozen=True)
 class Ranks(FeatureMap):
-    """Normal scores of the columns among earlier samples: indifferent to scale and tails."""
+    """Normal scores of the columns among earlier samples. Scale and tails have no effect."""
 
     past: Array = field(default_factory=lambda: np.zeros((1, 1)))
 
@@ -81,7 +81,7 @@ class Ranks(FeatureMap):
 
 @dataclass(frozen=True)
 class Fourier(FeatureMap):
-    """Random Fourier features of a Gaussian kernel on another map; bandwidth = scale x median distance."""
+    """Random Fourier features of a Gaussian kernel on another map. The bandwidth is scale x median distance."""
 
     base: FeatureMap
     scale: float
@@ -103,7 +103,7 @@ class Fourier(FeatureMap):
 
 @dataclass(frozen=True)
 class Products(FeatureMap):
-    """Another map with all products of two of its features: finds correlations and spreads."""
+    """Another map with all products of two of its features. It finds differences of correlations and variances."""
 
     base: FeatureMap
 
@@ -118,7 +118,7 @@ class Products(FeatureMap):
 
 @dataclass(frozen=True)
 class Levels(FeatureMap):
-    """One indicator for each value of each column with few different values: counts of categories."""
+    """Counts of categories: one indicator for each value of each column with few different values."""
 
     levels: tuple[tuple[int, float], ...] = ()
 
@@ -129,7 +129,7 @@ class Levels(FeatureMap):
             levels, counts = np.unique(values, return_counts=True)
             if 1 < len(levels) <= most:
                 found += [(-min(n, len(past) - n), column, x) for x, n in zip(levels.tolist(), counts, strict=True)]
-        # too many: those that split the samples most evenly
+        # if there are too many, keep those that split the samples most evenly
         return replace(self, levels=tuple((column, value) for _, column, value in sorted(found)[:_MOST_INDICATORS]))
 
     def __call__(self, samples: Array) -> Array:
@@ -141,7 +141,7 @@ class Levels(FeatureMap):
 
 @dataclass(frozen=True)
 class Custom(FeatureMap):
-    """A function of your own from samples (n, d) to features (n, D): fixed beforehand, and row by row."""
+    """Your own function from samples (n, d) to features (n, D). It must be fixed beforehand and work row by row."""
 
     function: Callable[[NDArray[Any]], NDArray[Any]]
 

@@ -1,1 +1,1 @@
-"""The field: every system that KABC cites, behind the same interface."""
+"""Strategies from other papers: every system that KABC cites, with the same interface."""

@@ -1,4 +1,4 @@
-"""Loops over arms, compiled by numba at the first round of a strategy; what was compiled is kept on disk."""
+"""Loops over arms. Numba compiles them in the first round of a strategy, and the compiled code is kept on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kabc.core.compiling import stamp
 
 
 def compiled(*functions: Callable[..., Any], using: Sequence[Callable[..., Any]]) -> list[Any]:
-    """The functions, and those that they use, compiled; numba is imported here: it takes longer than all the rest."""
+    """The functions and those that they use, compiled. Numba is imported only here, because its import is slow."""
     import numba
     from numba.extending import register_jitable
 
@@ -22,6 +22,6 @@ def compiled(*functions: Callable[..., Any], using: Sequence[Callable[..., Any]]
         function.__qualname__ = f"{function.__name__}_{version}"
         try:
             done.append(numba.njit(cache=True, **how)(function))
-        except RuntimeError:  # no place for a cache
+        except RuntimeError:  # there is no writable place for a cache
             done.append(numba.njit(**how)(function))
     return done

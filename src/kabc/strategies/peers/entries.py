@@ -1,9 +1,9 @@
-"""The field in the list of strategies, and how a bench sets each of them up.
+"""The entries of these strategies in the list of strategies, and how a bench sets each of them up.
 
-Strategies that group by means get samples in units of the largest standard deviation of each column, and sigma, the
-largest one along any direction after that: what their noise assumption asks for. What they have to know of the truth
-(gaps, shares, alphabets) they are told. Batch heuristics have no proof to lose and take the kernel from their own
-samples.
+Strategies that group by means get samples in units of the largest standard deviation of each column. They also get
+sigma, the largest standard deviation along any direction in these units, which their noise assumption needs. The bench
+tells them the facts that they must know (gaps, shares, alphabets). Batch heuristics prove nothing, so they may choose
+the kernel on their own samples.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _dagger(instance: InstanceFacts, seed: int) -> Options:
 
 
 def _star(instance: InstanceFacts, seed: int) -> Options:
-    return _sigma(instance, seed) | {"hanson_wright": 1.0, "seed": seed}  # the smallest that anybody could hope for
+    return _sigma(instance, seed) | {"hanson_wright": 1.0, "seed": seed}  # optimistic: a smaller one is not plausible
 
 
 def _one_column(instance: InstanceFacts, seed: int) -> Options:

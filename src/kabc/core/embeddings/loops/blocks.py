@@ -14,14 +14,14 @@ from kabc.core.embeddings.loops.tiles import TILE_COLUMNS, TILE_ROWS, absolute_t
 
 STRETCH_ROWS = 128  # kernel values of 128 rows and 16 columns: 8 kB
 _FAR = 1e38  # coordinate of padding: the square of a difference from it is infinite
-_MOST = 1e12  # coordinate in a dot product, so that no square overflows: every kernel is 0 there
+_MOST = 1e12  # largest coordinate in a dot product: squares do not overflow, and every kernel is 0 there
 
 
 @compiled()
 def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, left: bool, dot: bool) -> None:
-    """Rows of points in tiles: out[(tile * D + k) * width + row], the last tile filled up with rows far away.
+    """Rows of points in tiles: out[(tile * D + k) * width + row]. Rows far away fill up the last tile.
 
-    For dot products the left rows are (-2 x, |x|^2, 1) and the right ones (y, 1, |y|^2), so that t is their product.
+    For dot products the left rows are (-2 x, |x|^2, 1) and the right ones (y, 1, |y|^2). Their product is t.
     """
     d = points.shape[1]
     depth = d + 2 if dot else d
@@ -33,7 +33,7 @@ def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, le
             continue
         squares, factor = 0.0, -2.0 if left else 1.0
         for k in range(d):
-            # rounded before squaring, so that t is a distance
+            # rounded before squaring, so t is a true distance
             rounded = out.dtype.type(min(max(points[start + row, k] - centre[k], -_MOST), _MOST))
             squares += np.float64(rounded) * np.float64(rounded)
             out[first + k * width] = factor * rounded
@@ -65,7 +65,7 @@ def run(
     form: int,
     profile: int,
 ) -> None:
-    """Sums of tasks first to last - 1; room for packed rows and tiles is handed in."""
+    """Sums of tasks first to last - 1. The caller provides the buffers for packed rows and tiles."""
     dot = form == DOT
     depth = right.shape[1] + 2 if dot else right.shape[1]
     packed = -1
@@ -96,7 +96,7 @@ def run(
 
 @compiled(cache=True)
 def measure(points: Any, starts: Any, centres: Any, radii: Any) -> None:
-    """Centre (mean) of each block and the largest distance from it; infinite where numbers overflow."""
+    """Centre (mean) of each block and the largest distance from it. The distance is infinite if numbers overflow."""
     for block in range(len(radii)):
         centres[block] = 0.0
         n = starts[block + 1] - starts[block]

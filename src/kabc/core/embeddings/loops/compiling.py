@@ -18,7 +18,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
-    """Compile on first use; with `cache`, what is compiled is kept on disk, unless no disk can be written."""
+    """Compile on first use. With `cache`, compiled code is kept on disk if the disk is writable."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", *fastmath}}
 
     def compile_(function: _F) -> _F:
@@ -26,7 +26,7 @@ def compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
             function.__qualname__ = f"{function.__name__}_{stamp(Path(__file__).parent.glob('*.py'))}"
         try:
             made: Any = numba.njit(cache=cache, **options)(function)
-        except RuntimeError:  # no place for a cache
+        except RuntimeError:  # there is no writable place for a cache
             made = numba.njit(**options)(function)
         return cast("_F", made)
 
@@ -34,5 +34,5 @@ def compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
 
 
 def workers() -> int:
-    """Number of threads: the processors, or what NUMBA_NUM_THREADS says."""
+    """Number of threads: NUMBA_NUM_THREADS if it is set, else the number of processors."""
     return int(_settings.NUMBA_NUM_THREADS)

@@ -11,7 +11,7 @@ import numpy as np
 from kabc.core.embeddings.loops.compiling import compiled
 from kabc.core.embeddings.loops.recipes import EXP2, EXP2_ROOT, MATERN_3, MATERN_5, POWER_1, POWER_2, POWER_3
 
-_SINGLE_SUM = 256  # values added in float32: nearly equal ones are rounded the same way, which does not average out
+_SINGLE_SUM = 256  # values added in float32; nearly equal values round alike, and such errors do not average out
 
 _ZERO, _ONE, _LN2, _SQUARE = (np.float32(c) for c in (0, 1, math.log(2), math.log(2) ** 2 / 3))
 _ROUND = np.float32(1.5 * 2**23)  # added to a small number, leaves its nearest integer in the lowest bits
@@ -85,7 +85,7 @@ def _summed(profile: Any) -> Callable[[Any, int], Any]:
             total += single
         return total
 
-    # compiled code on disk is linked by name: functions that share one would be taken for each other
+    # compiled code on disk is linked by name, so each function needs its own name
     total.__qualname__ = f"_sum_{profile.py_func.__name__}"
     return compiled("reassoc")(total)
 

@@ -23,7 +23,7 @@ class Recipe(NamedTuple):
 
 
 def recipe(kernel: Kernel) -> Recipe | None:
-    """The recipe of a kernel, None if there is no loop for it."""
+    """The recipe of a kernel, or None if there is no loop for it."""
     log2_e = math.log2(math.e)
     # exact types: a derived class may have another profile
     if type(kernel) is Gaussian:

@@ -16,12 +16,12 @@ from kabc.core.embeddings.loops.compiling import workers
 from kabc.core.embeddings.loops.recipes import DOT, Recipe
 from kabc.core.embeddings.loops.tiles import TILE_COLUMNS
 
-_BLOCK_ROWS = 1024  # of a task: enough work for its packing, few enough for balance
+_BLOCK_ROWS = 1024  # rows of a task: enough work to justify packing, few enough to balance threads
 _BLOCK_SIZE = 2**20  # numbers of a block
-_PANEL_ROWS, _PANEL_BYTES = 2**18, 2**25  # of all samples in use, copied at a time
-_PAIRS = 2**18  # listed as tasks at a time
+_PANEL_ROWS, _PANEL_BYTES = 2**18, 2**25  # size of the part of the samples that is copied at a time
+_PAIRS = 2**18  # pairs that are listed as tasks at a time
 _DIFFERENCES_UP_TO = 8  # columns
-_MOST_COLUMNS = 4096  # beyond, matrix products in numpy are as good
+_MOST_COLUMNS = 4096  # with more columns, matrix products in numpy are as fast
 
 
 class _Panel(NamedTuple):
@@ -42,7 +42,7 @@ def sums(
     pairs: NDArray[np.intp],
     threads: int | None = None,
 ) -> Array | None:  # (P, 2) -> (P,)
-    """Sums of the kernel over left[i] x right[j] for each pair; None for too many columns or numbers that overflow."""
+    """Sums of the kernel over left[i] x right[j] for each pair. None if there are too many columns or on overflow."""
     if left[pairs[0, 0]].shape[1] > _MOST_COLUMNS:
         return None
     out = np.zeros(len(pairs))
@@ -78,7 +78,7 @@ def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iter
 
 def _panel(pieces: list[tuple[int, Array]], n_arms: int, scale: float) -> _Panel:
     points = np.concatenate([piece for _, piece in pieces])
-    points = np.ascontiguousarray(points, dtype=np.float64)  # other types or orders would be compiled anew
+    points = np.ascontiguousarray(points, dtype=np.float64)  # other types or orders would be compiled again
     with np.errstate(over="ignore"):
         points *= scale
     arms = np.array([arm for arm, _ in pieces])
@@ -103,7 +103,7 @@ def _tasks(a: _Panel, b: _Panel, pairs: NDArray[np.intp]) -> tuple[NDArray[np.in
 
 
 def _run_tasks(how: Recipe, a: _Panel, b: _Panel, tasks: NDArray[np.int64], threads: int) -> Array:  # (T, 2) -> (T,)
-    """Sums of all tasks, each in the cheapest form that is exact enough (see the top of the file)."""
+    """Sums of all tasks, each in the cheapest form that is exact enough (see the table in `__init__.py`)."""
     d = a.points.shape[1]
     radius = b.radii[tasks[:, 1]]
     rows = np.minimum(np.diff(a.starts)[tasks[:, 0]], np.diff(b.starts)[tasks[:, 1]])
@@ -150,7 +150,7 @@ def _run_form(
 
 
 def aligned(size: int, dtype: type) -> NDArray[Any]:
-    """Room that starts at a cache line: vectors that straddle two lines cost a third of the speed."""
+    """A buffer that starts at a cache line. Vectors that cross two cache lines would cost a third of the speed."""
     room = np.empty(size * np.dtype(dtype).itemsize + 64, dtype=np.uint8)
     start = -room.ctypes.data % 64
     return room[start : start + size * np.dtype(dtype).itemsize].view(dtype)

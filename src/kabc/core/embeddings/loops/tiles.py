@@ -19,7 +19,7 @@ def _tile(form: int) -> Any:
 
     @intrinsic
     def tile(context: Any, out: Any, o: Any, x: Any, xo: Any, y: Any, yo: Any, d: Any) -> Any:
-        # numba's own vectors run along one loop, so sums would go through memory: half the speed
+        # numba vectorises along one loop only, so sums would go through memory at half the speed
         return types.void(out, o, x, xo, y, yo, d), lambda *given: _emit_tile(form, *given)
 
     return tile

@@ -1,7 +1,7 @@
 """ACB, ACB-dagger, ACB*: Thuot, Carpentier, Giraud and Verzelen, Active Clustering with Bandit Feedback, ALT 2025.
 
-Peers of KABC for arms with Gaussian or sub-Gaussian noise of known size sigma, made for many columns. They group by
-means alone: first find one representative of each group (SRI), then compare every arm with these K (ADC).
+Peers of KABC for arms with Gaussian or sub-Gaussian noise of known size sigma, made for many columns. They group only
+by means: first they find one representative of each group (SRI), then they compare every arm with these K (ADC).
 
 | symbol            | here                 | meaning                                                                   |
 |-------------------|----------------------|---------------------------------------------------------------------------|
@@ -48,7 +48,7 @@ _Step = Literal["represent", "screen", "measure", "classify"]
 
 
 class ActiveClustering(Stepwise):
-    """What ACB, ACB-dagger and ACB* share: searches until one finds K representatives, then the classification."""
+    """The common base of ACB, ACB-dagger and ACB*: search until K representatives are found, then classify."""
 
     kernel = None
     one_blas_thread = True
@@ -63,17 +63,17 @@ class ActiveClustering(Stepwise):
         self.seed = whole_number("seed", seed, 0)
         self.keep_samples = bool(keep_samples)
         self._rule = rule
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._rng = np.random.default_rng(self.seed)
         self._attempt = 0
         self._candidate = self._pick()
         self._found: list[int] = []
         self._centres: list[Mean] = []
         self._tried = 0
-        self._screens: list[Mean] = []  # of the candidate, stage by stage
+        self._screens: list[Mean] = []  # means of the candidate, stage by stage
         self._search_ends = math.inf
         self._step: _Step = "represent"
-        self._collection: Collection | None = None  # None until the first sample tells the number of columns
+        self._collection: Collection | None = None  # None until the first sample shows the number of columns
         self._search: Search | None = None
         self._drawn = np.zeros(self.n_arms, dtype=np.int64)
         self._evidence = Evidence.none(self.n_arms)
@@ -87,11 +87,11 @@ class ActiveClustering(Stepwise):
 
     @abstractmethod
     def _after_search(self, search: Search) -> None:
-        """K representatives are found."""
+        """Called when K representatives are found."""
 
     @abstractmethod
     def _rules(self) -> tuple[str, ...]:
-        """The rule in words, after what all three have in common."""
+        """The specific part of the rule, in words. It follows the common part."""
 
     def _more_assumptions(self) -> tuple[str, ...]:
         return ()
@@ -160,7 +160,7 @@ class ActiveClustering(Stepwise):
         return self._collection
 
     def _finish(self, done: Collection, number: int) -> None:
-        """A step has all its samples: what they say, and what comes next."""
+        """A step has all its samples: evaluate them and choose the next step."""
         if self._step == "classify":
             self._classified(done)
             self._decide(number)
@@ -177,7 +177,7 @@ class ActiveClustering(Stepwise):
     # ------------------------------------------------------------ SRI
 
     def _begin(self) -> None:
-        """S starts with any one arm."""
+        """S starts with one arbitrary arm."""
         self._search = self.nth_search(self._attempt, self._columns)
         self._attempt += 1
         self._found, self._centres, self._tried = [], [], 0
@@ -185,7 +185,7 @@ class ActiveClustering(Stepwise):
         self._collect("represent", {self._candidate: self._search.n_max}, self._columns)
 
     def _go_on(self) -> None:
-        """The next candidate, unless all groups are found or the search has taken too long."""
+        """Take the next candidate, unless all groups are found or the search has taken too long."""
         assert self._search is not None
         if len(self._found) == self.n_clusters:
             self._after_search(self._search)
@@ -199,7 +199,7 @@ class ActiveClustering(Stepwise):
             self._collect("screen", {self._candidate: self._search.stages[0]}, self._columns)
 
     def _screened(self, mean: Mean) -> None:
-        """A candidate closer than Delta/sqrt(2) to a representative is of its group."""
+        """A candidate closer than Delta/sqrt(2) to a representative belongs to its group."""
         assert self._search is not None
         if self.keep_samples and self._screens:
             mean = self._screens[-1].with_more(mean)
@@ -221,7 +221,7 @@ class ActiveClustering(Stepwise):
         raise AssertionError("only ACB* measures")
 
     def _search_again(self) -> None:
-        """The representatives did not pass a second look."""
+        """The representatives did not pass the second check."""
         self._candidate = self._pick()
         self._begin()
 
@@ -233,7 +233,7 @@ class ActiveClustering(Stepwise):
         self._collect("classify", wanted, self._columns)
 
     def _classified(self, done: Collection) -> None:
-        """Every arm joins its nearest representative, which has fresh samples too."""
+        """Every arm joins its nearest representative. Representatives have fresh samples too."""
         means = [done.mean(arm) for arm in range(self.n_arms)]
         squares = np.array([[mean.squared_distance(means[rep]) for rep in self._found] for mean in means])  # (N, K)
         squares[self._found, np.arange(self.n_clusters)] = -np.inf
@@ -251,7 +251,7 @@ class ActiveClustering(Stepwise):
         apart = self._labels[:, None] != self._labels[None, :]
         self._evidence = replace(self._evidence, told=np.where(apart, number, 0))
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         if self.stopped:

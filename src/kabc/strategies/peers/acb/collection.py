@@ -1,4 +1,4 @@
-"""Samples of some arms that belong together, as far as they are needed: sums and means."""
+"""Sums and means of the samples that one step needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_VALUES = 4_000_000  # numbers asked for in one round: 32 MB
 
 
 class Collection:
-    """Samples of some arms that belong together; only sums are kept, in one part or two equal halves."""
+    """The samples that one step needs. Only sums are kept, in one part or in two equal halves."""
 
     def __init__(self, wanted: Mapping[int, int], halves: int, d: int) -> None:
         self.per_half = dict(wanted)
@@ -23,7 +23,7 @@ class Collection:
         self._most = max(1, _MOST_VALUES // d)
 
     def request(self) -> Request:
-        """The next samples, of as many arms as fit into one round."""
+        """The next samples, for as many arms as fit into one round."""
         room, request = self._most, {}
         for arm, left in self._left.items():
             if left and room:
@@ -32,7 +32,7 @@ class Collection:
         return request
 
     def add(self, arm: int, points: Array) -> None:  # (n, d)
-        """Samples take turns between the halves."""
+        """Add samples alternately to the two halves."""
         sums = self._sums[arm]
         for half in range(len(sums)):
             sums[half] += points[(half + self._left[arm]) % len(sums) :: len(sums)].sum(axis=0)
@@ -40,7 +40,7 @@ class Collection:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether all samples have arrived."""
         return not any(self._left.values())
 
     def mean(self, arm: int) -> Mean:
@@ -53,10 +53,10 @@ class Mean:
     """Empirical mean of an arm, or of two halves of its samples."""
 
     halves: Array  # (1 or 2, d)
-    n: int  # of each half
+    n: int  # samples of each half
 
     def squared_distance(self, other: Mean) -> float:
-        """An unbiased estimate: the product of two independent differences, or one square minus what noise adds."""
+        """An unbiased estimate: the product of two independent differences, or one square minus its noise term."""
         difference = self.halves - other.halves
         bias = difference.shape[1] * (1 / self.n + 1 / other.n) if len(difference) == 1 else 0.0
         return float(difference[0] @ difference[-1]) - bias

@@ -1,4 +1,4 @@
-"""Quantiles of Gaussian noise that the calibrated numbers of samples are made of."""
+"""Quantiles of Gaussian noise. The calibrated numbers of samples are computed from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-_NODES = 400  # of an integral over a smooth density a few standard deviations wide
+_NODES = 400  # nodes of an integral over a smooth density a few standard deviations wide
 
 
 def chi_quantile(tail: float, d: int) -> float:
@@ -19,9 +19,9 @@ def chi_quantile(tail: float, d: int) -> float:
 
 @lru_cache(maxsize=1024)
 def product_quantile(tail: float, d: int) -> float:
-    """a with P(<Z, Z'> > a) = tail; 0 if the tail is one half or more.
+    """a with P(<Z, Z'> > a) = tail. It is 0 if the tail is one half or more.
 
-    Given |Z| = z the product is N(0, z^2): an integral over the density of |Z|.
+    Given |Z| = z the product is N(0, z^2). So the probability is an integral over the density of |Z|.
     """
     if tail >= 0.5:
         return 0.0

@@ -11,12 +11,12 @@ from kabc.core.settings import positive_number
 from kabc.strategies.peers.acb.quantiles import chi_quantile, product_quantile
 
 Calibration = Literal["published", "corrected"]
-_ROOM = 4  # candidates, over what it takes to pick an arm of every group
+_ROOM = 4  # factor on the candidates needed to pick an arm of every group
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One call of SRI: the gap that it looks for, how many samples it takes, when it is given up."""
+    """One call of SRI: the gap that it looks for, how many samples it takes, and when it gives up."""
 
     delta: float
     gap: float
@@ -27,7 +27,7 @@ class Search:
 
 
 class Rule(ABC):
-    """Where the numbers of samples come from."""
+    """The rule that sets the numbers of samples."""
 
     halves: int
 
@@ -46,12 +46,12 @@ class Rule(ABC):
 
 
 class Calibrated(Rule):
-    """Appendix A: quantiles of Gaussian noise, whole samples; what the authors ran.
+    """Appendix A: quantiles of Gaussian noise, and means of whole samples (no halves). This is what the authors ran.
 
     "corrected" repairs two faults. (1) A mean must not be off by more than Delta/2 along the line of two centres. That
-    takes 16 b^2 samples; 16 b are printed. With few columns this term decides, and the printed number errs more often
-    than delta. (2) A printed search only ends when it has K representatives, right or wrong. Here it ends after U
-    candidates. Each test is false with probability delta/U instead of delta/K, so all together with delta.
+    takes 16 b^2 samples, but the paper prints 16 b. With few columns this term decides, and the printed number is wrong
+    more often than delta. (2) The printed search only ends when it has K representatives, right or wrong. Here it ends
+    after U candidates. Each test is false with probability delta/U instead of delta/K, so all together with delta.
     """
 
     halves = 1
@@ -60,7 +60,7 @@ class Calibrated(Rule):
         self.published = calibration == "published"
 
     def search(self, n_arms: int, n_groups: int, d: int, delta: float, gap: float, share: float) -> Search:
-        # the factor leaves room for candidates of new groups that are turned away by chance
+        # the factor leaves room for candidates of new groups that are rejected by chance
         most = math.inf if self.published else math.ceil(_ROOM / share * math.log(n_groups / delta))
         tail = delta / (n_groups if self.published else most)
         n_max = _at_least_one(4 * (chi_quantile(tail, d) - d) / gap**2)
@@ -80,7 +80,7 @@ class Calibrated(Rule):
 
 
 class Proven(Rule):
-    """The constants of the theorem, up to c_HW, which it leaves open; means come in independent halves."""
+    """The constants of the theorem. It leaves c_HW open. Means come in independent halves."""
 
     halves = 2
 
@@ -117,7 +117,7 @@ class Proven(Rule):
         return _at_least_one(i), _at_least_one(j)
 
     def measure(self, n_groups: int, d: int, delta: float, gap: float) -> int:
-        """n'_p: samples of each representative, to learn their smallest distance."""
+        """n'_p: samples of each representative, used to estimate their smallest distance."""
         log_term = math.log(3 * n_groups**2 / delta)
         return math.ceil(self.c_6 * (log_term + math.sqrt(d * log_term)) / gap**2)
 

@@ -1,4 +1,4 @@
-"""The three strategies: ACB, ACB-dagger, ACB*. Symbols, and what they share: see algorithm.py."""
+"""The three strategies: ACB, ACB-dagger, ACB*. Symbols and the common part are in algorithm.py."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ class ACB(ActiveClustering):
     ----------
     n_arms, n_clusters, delta : N, K, error probability.
     min_gap : Delta, a lower bound of the distance of two group means.
-    min_share : theta, a lower bound of the share of arms in a group; None: 1/N. Smaller ones cost more.
-    constants : "published", Appendix A as printed and as the authors ran it; "corrected", the same without two faults
-        (see `Calibrated`); "proven", those of the theorem, which need `hanson_wright`. Nothing is proven about the
-        first two: they are calibrated on Gaussian noise.
+    min_share : theta, a lower bound of the share of arms in a group. None means 1/N. Smaller values cost more.
+    constants : "published": Appendix A as printed and as the authors ran it. "corrected": the same without two faults
+        (see `Calibrated`). "proven": those of the theorem, which need `hanson_wright`. The first two are calibrated on
+        Gaussian noise, and nothing is proven about them.
     sigma : known standard deviation of every coordinate (proven: an upper bound of the noise in any direction).
     hanson_wright : c_HW, a constant with which the Hanson-Wright inequality holds; the paper gives none.
-    keep_samples : whether a stage counts the samples of earlier ones, not only fresh ones as printed; not for "proven".
-    seed : of the order in which arms are picked.
+    keep_samples : whether a stage also uses the samples of earlier stages. As printed, it uses only fresh ones. Not
+        allowed for "proven".
+    seed : seed of the order in which arms are picked.
 
-    As published it searches until K representatives are found. With other constants a search is given up after U
+    With "published" constants it searches until K representatives are found. With other constants a search ends after U
     candidates or T_max samples. The theorem counts that as an error; here the next search begins, with half the error
-    probability. Time and memory of a round are those of its samples, at most 32 MB. Memory in all is O(N d).
+    probability. Time and memory of a round are those of its samples, at most 32 MB. Total memory is O(N d).
     """
 
     def __init__(
@@ -95,9 +96,9 @@ class ACB(ActiveClustering):
 class ACBDagger(ActiveClustering):
     """ACB for an unknown gap: each search looks for half the gap of the one before, until K representatives are found.
 
-    Nothing is proven: it is calibrated on Gaussian noise (Appendix A). A search is given up after as many samples as
-    the classification would take. The gap of the classification is that of the representatives, estimated. If it is
-    less than half the gap that was searched for, the next search begins; the appendix does not say this.
+    Nothing is proven: it is calibrated on Gaussian noise (Appendix A). A search ends after as many samples as the
+    classification would take. The classification uses the estimated gap of the representatives. If this gap is less
+    than half the gap that the search looked for, the next search begins. The appendix does not say this.
 
     Parameters
     ----------
@@ -152,8 +153,8 @@ class ACBDagger(ActiveClustering):
 class ACBStar(ActiveClustering):
     """ACB for an unknown gap and an unknown share, with the constants of the theorem.
 
-    Correct for sub-Gaussian noise, if `hanson_wright` is valid. Constants of 1024 and 2048 make it a yardstick, not a
-    tool.
+    Correct for sub-Gaussian noise, if `hanson_wright` is valid. Its constants of 1024 and 2048 are too large for
+    practical use. It is here for comparison.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def _calibration(name: object, allowed: tuple[str, ...]) -> str:
 
 
 def _share(value: float | None, n_arms: int, n_groups: int) -> float:
-    """Theta: 1/N always holds; K groups cannot all have more than 1/K."""
+    """Theta. 1/N is always a valid lower bound. It cannot exceed 1/K, because K groups share the arms."""
     if value is None:
         return 1 / n_arms
     share = positive_number("min_share", value)

@@ -1,4 +1,4 @@
-"""BanditClustering (Graf, Thuot and Verzelen 2025); the main file is strategy.py."""
+"""BanditClustering (Graf, Thuot and Verzelen 2025). The main file is strategy.py."""
 
 from kabc.strategies.peers.bandit_clustering.search import Query, Search
 from kabc.strategies.peers.bandit_clustering.strategy import BanditClustering

@@ -12,10 +12,11 @@ from kabc.strategies.peers.bandit_clustering.search import Index, Query
 class Reading:
     """Vectors from which the cells of one query are read.
 
-    One vector serves cells of its arm in different features. A cell may come several times: drawn twice, or as the
-    reference of two cells. Each time it reads other vectors, so an arm needs as many blocks of n vectors as its most
-    frequent cell comes. Then all samples of one cell are independent, and so are those of one comparison. The tests
-    need no more: features of one vector may depend on each other, which only affects what CESH chooses to test.
+    One vector serves cells of its arm in different features. A cell may occur several times: drawn twice, or as the
+    reference of two cells. Each time it reads other vectors. So the number of blocks of n vectors of an arm is the
+    number of times that its most frequent cell occurs. Then all samples of one cell are independent, and so are those
+    of one comparison. This is all that the tests need. Features of one vector may depend on each other; this only
+    affects what CESH chooses to test.
     """
 
     def __init__(self, query: Query) -> None:
@@ -35,7 +36,7 @@ class Reading:
         self._sums = np.zeros((int(n_blocks.sum()), len(self._columns)))
 
     def request(self, room: int) -> Request:
-        """The next vectors, of as many arms as there is room for."""
+        """The next vectors, for as many arms as fit into one round."""
         request: Request = {}
         for arm, wanted in self._wanted.items():
             if wanted > self._told[arm] and room:
@@ -44,7 +45,7 @@ class Reading:
         return request
 
     def add(self, arm: int, points: Array) -> None:  # (m, d)
-        """Vectors of an arm, summed up block by block."""
+        """Add the vectors of an arm, block by block."""
         blocks = self._first[arm] + (self._told[arm] + np.arange(len(points))) // self.n
         starts = np.flatnonzero(np.diff(blocks, prepend=-1))
         self._sums[blocks[starts]] += np.add.reduceat(points[:, self._columns], starts, axis=0)
@@ -52,7 +53,7 @@ class Reading:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether all vectors have arrived."""
         return self._told == self._wanted
 
     def sums(self) -> Array:  # (2, c)
@@ -62,7 +63,7 @@ class Reading:
 
 
 def _repeats(cells: Index) -> Index:  # (c,) -> (c,)
-    """How many equal cells come before each."""
+    """The number of equal cells before each cell."""
     _, counts = np.unique(cells, return_counts=True)
     before = np.empty_like(cells)
     before[np.argsort(cells, kind="stable")] = np.arange(len(cells)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,4 +1,4 @@
-"""The algorithm of BanditClustering, in queries: one sample of one cell (arm, feature). Symbols: strategy.py."""
+"""The algorithm of BanditClustering. A query is one sample of one cell (arm, feature). Symbols: strategy.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Step = Literal["halve", "test", "classify"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Cells to be compared: arms[0, c] with arms[1, c] in features[c], by n fresh samples of each."""
+    """Cells to compare: arms[0, c] with arms[1, c] in features[c], with n fresh samples of each."""
 
     arms: Index  # (2, c)
     features: Index  # (c,)
@@ -29,7 +29,7 @@ def _compared(reference: int, arms: Index, features: Index, n: int) -> Query:  #
 
 
 def deepest(n_arms: int, d: int, delta: float, k: int) -> int:
-    """The largest L of attempt k: L 2^(L+1) <= T, and no more than it takes for 2^L cells to hold a good one."""
+    """The largest L of attempt k: L 2^(L+1) <= T. It is not larger than needed for 2^L cells to include a good one."""
     cells = 16 * n_arms * d
     most = math.floor(math.log2(cells * math.log(16 * math.log(cells / 2) / delta)))
     return max(depth for depth in range(1, min(k, most) + 1) if depth * 2**depth <= 2**k)
@@ -41,10 +41,10 @@ def threshold(q: int, k: int, delta: float, n: int = 1) -> float:
 
 
 class Search:
-    """BanditClustering(delta) = CR(delta/2), then CBC(i, delta/2): asks for cells by `query`, is told sums by `tell`.
+    """BanditClustering(delta) = CR(delta/2), then CBC(i, delta/2). `query` asks for cells, `tell` receives their sums.
 
-    Noise has size 1. It ends when `labels` is set. `k` and `depth` are the attempt and its L, `found` is the arm i of
-    CR, `n_queries` counts what was asked so far.
+    Noise has size 1. The algorithm ends when `labels` is set. `k` and `depth` are the attempt and its L. `found` is the
+    arm i of CR. `n_queries` counts all queries so far.
     """
 
     def __init__(self, n_arms: int, d: int, delta: float, rng: np.random.Generator) -> None:
@@ -53,7 +53,7 @@ class Search:
         self.n_queries = 0
         self.found: int | None = None
         self.labels: Index | None = None
-        self._arms = np.arange(n_arms)  # those CESH picks from
+        self._arms = np.arange(n_arms)  # CESH picks from these arms
         self.k, self.depth = 1, 0
         self._cesh()
 
@@ -77,7 +77,7 @@ class Search:
         self.query = _compared(0, arms, features, self._budget // (2 * len(arms) * self.depth))
 
     def _halved(self, gaps: Array) -> None:  # (2^(L-l),)
-        """The half with the largest differences stays; the last cell is tested."""
+        """Keep the half with the largest differences. Test the last cell."""
         kept = np.argsort(-gaps, kind="stable")[: len(gaps) // 2]
         arms, features = self.query.arms[1, kept], self.query.features[kept]
         if len(kept) > 1:
@@ -97,7 +97,7 @@ class Search:
         return threshold(self.query.n, self.k, self.delta / 2, 1 if self.found is None else self.n_arms)
 
     def _tested(self, gap: float) -> None:
-        """CR: is the arm of the other group? CBC: is the feature clear enough to sort all arms by it?"""
+        """CR: is the arm in the other group? CBC: is the feature clear enough to sort all arms by it?"""
         if self.found is None and gap > self._threshold:
             self.found = int(self.query.arms[1, 0])
             self._arms = self.query.arms[1]
@@ -111,7 +111,7 @@ class Search:
             self._cesh()
 
     def _classified(self, gaps: Array) -> None:  # (n - 2,)
-        """Arms close to i are of its group, all others of the group of the reference."""
+        """Arms close to i are in its group, all others in the group of the reference."""
         labels = np.zeros(self.n_arms, dtype=np.int64)
         labels[self.query.arms[1, gaps <= self._threshold]] = 1
         labels[self._arms] = 1

@@ -1,7 +1,7 @@
 """BanditClustering: Graf, Thuot and Verzelen, Clustering Items through Bandit Feedback, ICML 2025 (arXiv 2503.11209).
 
 A peer of KABC for two groups whose means differ, perhaps in few of many features. It finds one feature that tells the
-groups apart, then looks at nothing else. The paper counts queries: one sample of one cell (arm, feature). A sample of
+groups apart, then uses only this feature. The paper counts queries: one sample of one cell (arm, feature). A sample of
 KABC is a vector: all d cells of an arm at once. search.py works in queries, reading.py reads their cells from vectors,
 and this file draws vectors.
 
@@ -15,8 +15,8 @@ and this file draws vectors.
 | 0, i, j    | `found`         | the reference, an arm of the other group, a feature in which they differ             |
 
 Tests compare sums of q samples of two cells. If the means are equal, the difference exceeds `threshold` with
-probability at most 0.3 delta / (n k^3), for normal noise half of that. Why delta holds, in fact 0.494 delta:
-docs/theory.md, section 16.5.
+probability at most 0.3 delta / (n k^3). For normal noise it is half of that. The error probability is at most 0.494
+delta; the proof is in docs/theory.md, section 16.5.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ _MOST_VALUES = 4_000_000  # numbers asked for in one round: 32 MB
 class BanditClustering(Stepwise):
     """BanditClustering: sorts N arms into two groups by one feature, wrong with probability at most delta.
 
-    Every sample is a vector; only the cells that the algorithm queries are read. `n_samples` counts vectors,
-    `n_queries` cells. If cells can be drawn one by one, a vector costs as much as d cells. The first vector, of arm 0,
-    only tells d. Two arms are two groups, which needs no other sample.
+    Every sample is a vector, but only the queried cells are read. `n_samples` counts vectors, `n_queries` counts cells.
+    If cells can be drawn one by one, a vector costs as much as d cells. The first vector, of arm 0, only shows d. Two
+    arms are two groups, which needs no other sample.
 
     Parameters
     ----------
     n_arms, n_clusters, delta : N, K, error probability; K must be 2.
     sigma : known standard deviation of every coordinate, or an upper bound of its noise (sub-Gaussian): 1/2 for values
         in [0, 1], which is the paper's version for Bernoulli feedback.
-    seed : of the cells that are drawn at random.
+    seed : seed of the random choice of cells.
 
-    Time and memory of a round are those of its samples, at most 32 MB. Each attempt takes twice
-    the samples of the one before, so the last one has about half of them.
+    Time and memory of a round are those of its samples, at most 32 MB. Each attempt takes twice as many samples as the
+    one before. So the last attempt takes about half of all samples.
     """
 
     kernel = None
@@ -70,8 +70,8 @@ class BanditClustering(Stepwise):
         self.n_clusters = 2
         self.sigma = positive_number("sigma", sigma)
         self.seed = whole_number("seed", seed, 0)
-        # --- state: what the next step needs, and what people look at
-        self._search: Search | None = None  # None until the first vector tells d
+        # --- state: what the next step needs, and what users can read
+        self._search: Search | None = None  # None until the first vector shows d
         self._reading: Reading | None = None
         self._drawn = np.zeros(self.n_arms, dtype=np.int64)
         self._labels = np.zeros(self.n_arms, dtype=np.int64)
@@ -80,7 +80,7 @@ class BanditClustering(Stepwise):
 
     @property
     def n_queries(self) -> int:
-        """Cells queried so far, which is what the paper counts; those of a complete query only."""
+        """Cells queried so far, as the paper counts them. Only complete queries count."""
         return 0 if self._search is None else self._search.n_queries
 
     @property
@@ -123,13 +123,13 @@ class BanditClustering(Stepwise):
             self._decide(search.labels)
             return
         self._reading = Reading(search.query)
-        if search.found is not None:  # a guess: arms that were not looked at join the reference
+        if search.found is not None:  # a guess: arms that were not compared join the group of the reference
             self._labels[search.found] = 1
 
     def _decide(self, labels: Index) -> None:  # (N,)
         self._status, self._labels, self._reading = "decided", labels, None
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         return Partition(tuple(self._labels.tolist()), certified=self.stopped)

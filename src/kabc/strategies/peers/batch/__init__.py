@@ -1,4 +1,4 @@
-"""Methods that draw once and group mean embeddings; the main file is strategy.py."""
+"""Methods that draw once and group mean embeddings. The main file is strategy.py."""
 
 from kabc.strategies.peers.batch.permutation import MMDPermutation
 from kabc.strategies.peers.batch.strategy import BATCH, Batch

@@ -39,10 +39,10 @@ def _points(squared: Array) -> Array:  # (N, N) -> (N, N)
 def spectral(squared: Array, n_groups: int, seed: int) -> Index:  # (N, N) -> (N,)
     """K-means on the rows, scaled to length 1, of the K largest eigenvectors of L."""
     between = squared[~np.eye(len(squared), dtype=np.bool_)]
-    scale = float(np.median(np.sqrt(between))) or 1.0  # if all arms are equal any scale will do
+    scale = float(np.median(np.sqrt(between))) or 1.0  # if all arms are equal, any scale works
     affinity = np.exp(-squared / (2 * scale**2))
     np.fill_diagonal(affinity, 0.0)
-    # an arm far from all others has no affinity: its row is zero, and it becomes a point of its own
+    # an arm far from all others has no affinity: its row is zero, and it becomes a separate point
     roots = np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(np.float64).tiny))
     _, vectors = np.linalg.eigh(affinity / np.outer(roots, roots))
     rows = vectors[:, -n_groups:]
@@ -56,7 +56,7 @@ def linkage(squared: Array, n_groups: int, seed: int) -> Index:  # (N, N) -> (N,
 
 
 def farthest_first(squared: Array, n_groups: int, seed: int) -> Index:  # (N, N) -> (N,)
-    """Centres are arm 0, then always the arm farthest from its nearest centre; arms belong to the nearest centre."""
+    """The first centre is arm 0, the next is always the arm farthest from all centres. Arms join the nearest one."""
     centres = [0]  # arbitrary in the paper
     while len(centres) < n_groups:
         centres.append(int(squared[:, centres].min(axis=1).argmax()))
@@ -68,6 +68,6 @@ def _k_means(points: Array, n_groups: int, seed: int, start: Start) -> Index:  #
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than K different points: fewer groups come out
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than K different points give fewer groups
         fitted = KMeans(n_groups, init=start, n_init=_RESTARTS, random_state=seed).fit(points)
     return np.asarray(fitted.labels_, dtype=np.intp)

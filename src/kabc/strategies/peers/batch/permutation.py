@@ -7,19 +7,19 @@ from kabc.core.settings import whole_number
 from kabc.strategies.answers import Status
 from kabc.strategies.peers.pair_tests.permutation import PermutationKABC
 
-SAMPLES_PER_ARM = 100  # of batch methods; arbitrary: none of them knows how many it needs
+SAMPLES_PER_ARM = 100  # arbitrary default of batch methods: none of them knows how many it needs
 
 
 class MMDPermutation(PermutationKABC):
-    """A permutation test of each pair on n samples of each arm, once: pairs told apart are certified.
+    """One permutation test of each pair on n samples of each arm. Pairs told apart are certified.
 
-    The groups are the connected components of the other pairs, and certified when there are exactly K of them.
+    The groups are the connected components of the other pairs. They are certified if there are exactly K of them.
 
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability of all tests together, kernel.
     samples_per_arm : n.
-    seed : of the relabellings.
+    seed : seed of the relabellings.
 
     Cost: see `PermutationKABC`, with one round.
     """

@@ -1,4 +1,4 @@
-"""Batch peers of KABC: n samples of every arm once, then a method that groups mean embeddings; no stopping rule.
+"""Batch peers of KABC draw n samples of every arm once, then group mean embeddings. They have no stopping rule.
 
 | method          | paper                                                                                              |
 |-----------------|----------------------------------------------------------------------------------------------------|
@@ -13,7 +13,7 @@
 | mmd-permutation | a permutation test of each pair at level delta / (N(N-1)/2), see permutation.py; the only one that |
 |                 | certifies anything                                                                                 |
 
-n is the number of samples of each arm; all other symbols are in methods.py, which has the methods.
+n is the number of samples of each arm. The methods and all other symbols are in methods.py.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Batch(Stepwise):
     method : "kernel-kmeans", "spectral", "mmd-linkage" or "mmd-farthest".
     samples_per_arm : n.
     start : first centres of kernel-kmeans. "random": random arms; "k-means++": arms that are far from each other.
-    seed : of the first centres of K-means.
+    seed : seed of the first centres of K-means.
 
     Cost: the distances of `kabc.Cluster`, then at most N^3.
     """

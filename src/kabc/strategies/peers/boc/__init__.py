@@ -1,4 +1,4 @@
-"""BOC, Bandit Online Clustering (Yang, Zhong and Tan 2024); its main file is strategy.py."""
+"""BOC, Bandit Online Clustering (Yang, Zhong and Tan 2024). Its main file is strategy.py."""
 
 from kabc.strategies.peers.boc.allocation import hardness, optimal_shares
 from kabc.strategies.peers.boc.strategy import BOC, ThresholdName

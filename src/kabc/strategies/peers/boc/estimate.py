@@ -1,4 +1,4 @@
-"""The estimate (K-means-Maximin) and the statistic of stopping, Z.
+"""The estimate (K-means-Maximin) and the stopping statistic, Z.
 
 The symbols are those of strategy.py. Everything here is plain Python; loops.py compiles it.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from kabc.core.arrays import Array, Counts
 from kabc.strategies.peers.boc.solver import can_move, squared_distance
 
-_LLOYD_STEPS = 1_000  # of Lloyd's algorithm; only rounding could keep it from ending sooner
+_LLOYD_STEPS = 1_000  # limit for Lloyd's algorithm; it is reached only through rounding errors
 
 
 def k_means_maximin(means: Array, counts: Counts, n_groups: int) -> tuple[Counts, Array]:  # (M, d) -> (M,), (K, d)
@@ -44,7 +44,7 @@ def k_means_maximin(means: Array, counts: Counts, n_groups: int) -> tuple[Counts
 
 
 def _assigned(means: Array, centres: Array, labels: Counts) -> bool:  # (M, d), (K, d), (M,)
-    """Move every arm to its nearest centre; whether any moved."""
+    """Move every arm to its nearest centre. Returns whether any arm moved."""
     moved = False
     for arm in range(len(labels)):
         best, group = np.inf, 0
@@ -58,7 +58,7 @@ def _assigned(means: Array, centres: Array, labels: Counts) -> bool:  # (M, d), 
 
 
 def statistic(means: Array, counts: Counts, labels: Counts, centres: Array) -> float:  # (M, d), (M,), (M,), (K, d)
-    """Z = (max(0, sqrt Z_2 - sqrt Z_1))^2 / 2; infinite where there is no alternative, 0 where a group is empty."""
+    """Z = (max(0, sqrt Z_2 - sqrt Z_1))^2 / 2. Infinite if there is no alternative, 0 if a group is empty."""
     n_groups = len(centres)
     sizes, weights = np.zeros(n_groups, dtype=np.int64), np.zeros(n_groups)  # n(k), W(k)
     least = np.full(n_groups, np.inf)  # a(k)

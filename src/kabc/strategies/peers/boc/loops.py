@@ -21,6 +21,6 @@ class Loops(NamedTuple):
 
 @cache
 def compiled_loops() -> Loops:
-    """All three are compiled together: they share helpers."""
+    """All three are compiled together because they share helpers."""
     helpers = (*solver.HELPERS, *estimate.HELPERS)
     return Loops(*compiled(solver.proportions, estimate.k_means_maximin, estimate.statistic, using=helpers))

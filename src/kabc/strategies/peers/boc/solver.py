@@ -11,7 +11,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts
 
-_NEAREST = 1e-10  # squared distance of two centres over the largest one: smaller ones make no difference to the shares
+_NEAREST = 1e-10  # relative to the largest squared distance of two centres; smaller ones do not change the shares
 _NEWTON_STEPS = 100  # about 15 are taken, 30 at most in thousands of random instances
 
 
@@ -30,10 +30,10 @@ def proportions(labels: Counts, centres: Array) -> Array:  # (M,), (K, d) -> (M,
 def can_move(sizes: Counts, a: int, b: int, spare: bool) -> bool:  # (K,)
     """Whether a partition into K groups is left when an arm of group a moves to group b.
 
-    The paper asks for n(a) > 1. That leaves out two groups of one arm each: they may be joined where another group has
-    arms to spare, because splitting that one costs nothing. Without this case the rule is not delta-PAC: with means 0,
-    0, 10, 10.01 and K = 3 it was wrong in 92 of 200 runs at delta = 0.1. Where at most one group is a single arm, as
-    in all instances of the paper, nothing changes.
+    The paper asks for n(a) > 1. This misses the case of two groups with one arm each. They can be joined if another
+    group has at least two arms, because splitting that group costs nothing. Without this case the rule is not
+    delta-PAC: with means 0, 0, 10, 10.01 and K = 3 it was wrong in 92 of 200 runs at delta = 0.1. If at most one group
+    is a single arm, as in all instances of the paper, nothing changes.
     """
     return a != b and (sizes[a] > 1 or (sizes[a] == 1 and sizes[b] == 1 and spare))
 
@@ -49,7 +49,7 @@ def squared_gaps(centres: Array) -> Array:  # (K, d) -> (K, K)
 
 
 def squared_distance(x: Array, i: int, y: Array, j: int) -> float:
-    """Of row i of x and row j of y."""
+    """The squared distance of row i of x and row j of y."""
     total = 0.0
     for column in range(x.shape[1]):
         total += (x[i, column] - y[j, column]) ** 2
@@ -81,7 +81,7 @@ def _solved(gaps: Array, sizes: Counts, spare: bool) -> Array:  # (K, K), (K,) -
 
 
 def _start(gaps: Array, sizes: Counts, spare: bool) -> tuple[int, Array, Array, Array]:  # -> n, (K,), (K, K), (K, K)
-    """Number of constraints, y that fulfils them, slacks, multipliers; without constraints all arms are alike."""
+    """Number of constraints, a feasible y, slacks, multipliers. Without constraints all arms are treated alike."""
     n_groups, n_constraints, farthest, total = len(sizes), 0, 0.0, 0.0
     y, s, z = np.full(n_groups, np.inf), np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_groups))
     for a in range(n_groups):
@@ -174,7 +174,7 @@ def _solve(matrix: Array, right: Array) -> None:  # (K, K), (K,)
 
 
 def _follow(y: Array, s: Array, z: Array, sizes: Counts, mu: float, move: Array) -> float:
-    """Go along the step as far as everything stays positive; which part of the step that was."""
+    """Go along the step as far as everything stays positive. Returns the part of the step that was taken."""
     step = 1.0
     ds, dz = np.zeros((len(y), len(y))), np.zeros((len(y), len(y)))
     for a in range(len(y)):

@@ -1,6 +1,6 @@
 """BOC, Bandit Online Clustering: Yang, Zhong and Tan, Optimal Clustering with Bandit Feedback, JMLR 25(186), 2024.
 
-A peer of KABC for Gaussian arms with known covariance sigma^2 I: it groups by means alone, one sample a round.
+A peer of KABC for Gaussian arms with known covariance sigma^2 I. It groups only by means, with one sample per round.
 
 | symbol        | here                  | meaning                                                                      |
 |---------------|-----------------------|------------------------------------------------------------------------------|
@@ -15,8 +15,9 @@ A peer of KABC for Gaussian arms with known covariance sigma^2 I: it groups by m
 | beta, Psi     | `proven_threshold`    | what Z must reach, uniformly in time, for any sampling rule and any estimate |
 | beta~         | `heuristic_threshold` | what the paper's tables use: ln((1 + ln t)^d / delta), without a proof       |
 
-allocation.py and solver.py have the lower bound and the best proportions, estimate.py the estimate and the statistic,
-thresholds.py the thresholds, loops.py what numba compiles. Proof: docs/theory.md, section 16.2.
+allocation.py and solver.py have the lower bound and the best proportions, estimate.py has the estimate and the
+statistic, thresholds.py the thresholds, and loops.py the functions that numba compiles. Proof: docs/theory.md, section
+16.2.
 """
 
 from __future__ import annotations
@@ -51,22 +52,22 @@ _T = TypeVar("_T", bound=str)
 class BOC(Stepwise):
     """Bandit Online Clustering: groups N Gaussian arms by their means, wrong with probability at most delta.
 
-    The first round is one sample of each arm, every other round one sample of one arm. It stops as soon as the samples
-    favour the estimated partition over every other one by more than the threshold.
+    The first round draws one sample of each arm. Every later round draws one sample of one arm. It stops as soon as the
+    samples favour the estimated partition over every other one by more than the threshold.
 
     Parameters
     ----------
     n_arms, n_clusters, delta : N, K, error probability.
     threshold : "proven", or "heuristic": far smaller, used in the paper's tables, without any guarantee.
-    sampling : "tracking", the arm furthest behind the best proportions for the current estimate; "uniform", one arm
-        after the other; "oracle", tracking for `oracle_means`, a yardstick that needs to know the truth.
-    exploration : of tracking. "sqrt": an arm with too few samples, about sqrt(t), goes first; "linear": proportions
-        are at least r^2/(2 N) instead, where r is `distance_ratio`.
-    sigma : known standard deviation of every coordinate; an upper bound where it is not known.
+    sampling : "tracking": the arm furthest behind the best proportions for the current estimate. "uniform": one arm
+        after the other. "oracle": tracking for `oracle_means`, a comparison that needs to know the truth.
+    exploration : exploration of tracking. "sqrt": an arm with too few samples, about sqrt(t), goes first. "linear":
+        proportions are at least r^2/(2 N) instead, where r is `distance_ratio`.
+    sigma : known standard deviation of every coordinate, or an upper bound.
     distance_ratio : r, a known lower bound of the smallest over the largest distance of two group means.
     oracle_means : the true means, (N, d), equal within groups.
 
-    Time of a round is O(N K d) with a step or two of Lloyd's algorithm and 15 steps of size K^3; memory is O(N d).
+    Time of a round is O(N K d) with one or two steps of Lloyd's algorithm, and 15 steps of size K^3. Memory is O(N d).
     """
 
     kernel = None
@@ -93,7 +94,7 @@ class BOC(Stepwise):
         self.sigma = positive_number("sigma", sigma)
         self._floor = self._least_proportion(distance_ratio)
         self._truth = self._true_groups(oracle_means)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._next = all_arms(self.n_arms, 1)
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._means: Array = np.zeros((self.n_arms, 0))
@@ -103,7 +104,7 @@ class BOC(Stepwise):
         self._statistic = 0.0
 
     def _least_proportion(self, ratio: float | None) -> float:
-        """The floor under lambda of linear exploration: r^2/(2 M) bounds lambda* from below."""
+        """The smallest lambda of linear exploration: r^2/(2 M) is a lower bound of lambda*."""
         if self.exploration == "sqrt":
             if ratio is not None:
                 raise SettingsError(f"distance_ratio is for exploration='linear', got {ratio!r}; leave it out")
@@ -113,7 +114,7 @@ class BOC(Stepwise):
         if ratio is None or positive_number("distance_ratio", ratio) > 1:
             raise SettingsError(
                 "exploration='linear' needs distance_ratio, a lower bound in (0, 1] of the smallest over the largest "
-                f"distance of two group means, got {ratio!r}; use exploration='sqrt' where none is known"
+                f"distance of two group means, got {ratio!r}; use exploration='sqrt' if none is known"
             )
         return float(ratio) ** 2 / (2 * self.n_arms)
 
@@ -149,7 +150,7 @@ class BOC(Stepwise):
         return self._next
 
     def _plan(self, loops: Loops) -> None:
-        """The next arm, and the estimate (c, U) that the round after it is judged by."""
+        """The next arm, and the estimate (c, U) that judges the round after it."""
         fewest = int(self._counts.argmin())
         explores = self.sampling != "uniform" and self.exploration == "sqrt"
         if explores and self._counts[fewest] <= max(math.sqrt(self._n_samples) - self.n_arms / 2, 0.0):
@@ -201,7 +202,7 @@ class BOC(Stepwise):
             return heuristic_threshold(self._n_samples, d, self.delta)
         return proven_threshold(self._counts, d, self.delta)
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         return Partition(tuple(self._labels.tolist()), certified=self.stopped and self.threshold == "proven")

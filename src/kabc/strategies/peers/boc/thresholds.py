@@ -1,4 +1,4 @@
-"""What Z must reach: beta, which is proven, and beta~, which is a heuristic."""
+"""The thresholds of Z: beta is proven, beta~ is a heuristic."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def proven_threshold(counts: Counts, d: int, delta: float) -> float:  # (M,)
 
 
 def heuristic_threshold(t: int, d: int, delta: float) -> float:
-    """beta~(delta, t) = ln((1 + ln t)^d / delta): nothing is proven about it."""
+    """beta~(delta, t) = ln((1 + ln t)^d / delta). Nothing is proven about it."""
     return d * math.log1p(math.log(t)) - math.log(delta)
 
 
 @lru_cache(maxsize=1024)
 def psi(x: float) -> float:
-    """Psi(x): the minimum over h in [1/2, 1]; any h gives a valid threshold, so the search need not be exact."""
+    """Psi(x): the minimum over h in [1/2, 1]. Any h gives a valid threshold, so the search need not be exact."""
     from scipy.optimize import minimize_scalar
     from scipy.special import zeta
 

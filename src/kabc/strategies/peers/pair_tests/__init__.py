@@ -1,1 +1,1 @@
-"""KABC's rounds with other tests of a pair."""
+"""Strategies with the rounds of KABC and other tests of a pair."""

@@ -37,12 +37,12 @@ from kabc.core.kernels import Kernel
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.peers.pair_tests.by_test import ByTest, Samples, farthest, joined, prior_sums
 
-_LARGEST = 0.8  # of the weights: the theorem's condition
+_LARGEST = 0.8  # largest weight, a condition of the theorem
 
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """Samples and weights so far, and of the arms: sums of k, weighted sums of k, sums of D and of psi D."""
+    """Samples and weights so far, and for the arms: sums of k, weighted sums of k, sums of D and of psi D."""
 
     samples: Samples
     weights: Array  # (N, t)
@@ -58,7 +58,7 @@ class BernsteinKABC(ByTest[Sequences]):
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    growth : samples of an arm after a round over those before it.
+    growth : each round multiplies the samples of an arm by this factor.
 
     Arms need not be independent of each other. Cost: as `WitnessKABC`.
     """
@@ -83,7 +83,7 @@ class BernsteinKABC(ByTest[Sequences]):
         return Sequences((), np.zeros((self.n_arms, 0)), none, np.zeros((self.n_arms, self.n_arms)), none, none)
 
     def _first(self) -> int:
-        # even without any deviation, two radii are 8 B L / (0.8 t)
+        # without any deviation, two radii still add up to 8 B L / (0.8 t)
         return 1 + math.floor(8 * self.bound * self.log_term / (_LARGEST * farthest(self.kernel)))
 
     def _look(self, memory: Sequences, rows: Sequence[NDArray[Any]]) -> tuple[Sequences, Evidence]:
@@ -112,11 +112,11 @@ class BernsteinKABC(ByTest[Sequences]):
         added = 2 * prior + level
         after = own[:, None] + np.cumsum(added, axis=1)
         before = np.maximum(np.arange(held, count), 1)
-        # clipped where rounding goes below 0
+        # values that rounding made negative are set to 0
         return np.maximum(level - 2 * prior / before + (after - added) / before**2, 0.0), after[:, -1]
 
     def _weights(self, deviations: Array, spread: Array) -> Array:  # (N, m), (N,) -> (N, m)
-        """l_t: v_{t-1} is of earlier samples alone."""
+        """l_t, where v_{t-1} depends only on earlier samples."""
         t = np.arange(self._held + 1, self._held + deviations.shape[1] + 1)
         earlier = spread[:, None] + np.cumsum(deviations, axis=1) - deviations
         scaled = (self.bound**2 / 4 + earlier) * np.log1p(t)  # v_{t-1} t ln(1 + t)

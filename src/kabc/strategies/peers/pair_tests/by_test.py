@@ -1,4 +1,4 @@
-"""KABC by another test of pairs: what such strategies share, and sums of kernel values that their tests need."""
+"""The base of strategies that are KABC with another test of pairs, and sums of kernel values for these tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kabc.strategies.cluster import assumptions
 from kabc.strategies.wording import exactly, wrong_at_most
 
 Memory = TypeVar("Memory")
-Samples = tuple[NDArray[Any], ...]  # of each arm, (t, d)
+Samples = tuple[NDArray[Any], ...]  # samples of each arm, (t, d)
 
 _VALUES = 2**21  # kernel values held at a time: 16 MB
 
@@ -32,8 +32,8 @@ class ByTest(Stepwise, Generic[Memory]):
     """KABC with another test of pairs.
 
     Every round draws from all arms, all samples are kept, and pairs told apart stay told apart. It stops when the other
-    pairs form K connected components, or more than K, which contradicts K. A test must keep one promise, because the
-    proof of KABC uses no more: with probability at least 1 - delta it never tells two arms of one group apart.
+    pairs form K connected components. It also stops at more than K, which contradicts K. A test must keep one promise:
+    with probability at least 1 - delta it never tells two arms of one group apart. The proof of KABC needs no more.
     """
 
     independent_arms = True  # whether the test needs samples of different arms to be independent of each other
@@ -43,7 +43,7 @@ class ByTest(Stepwise, Generic[Memory]):
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
         self.kernel = kernel_given(kernel)
         self.growth = positive_number("growth", growth, above=1.0)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._memory = self._start()
         self._columns: int | None = None
         self._held = 0
@@ -58,22 +58,22 @@ class ByTest(Stepwise, Generic[Memory]):
 
     @abstractmethod
     def _start(self) -> Memory:
-        """What the test knows before the first round."""
+        """The state of the test before the first round."""
 
     @abstractmethod
     def _first(self) -> int:
-        """Samples of each arm in the first round: fewer could tell nothing apart."""
+        """Samples of each arm in the first round. With fewer samples no pair could be told apart."""
 
     @abstractmethod
     def _look(self, memory: Memory, rows: Sequence[NDArray[Any]]) -> tuple[Memory, Evidence]:  # N arrays (m, d)
-        """What the test knows with these samples, and the pairs that it tells apart, as 1; changes nothing."""
+        """The state of the test after these samples, and 1 for each pair that it tells apart. Changes no attribute."""
 
     @abstractmethod
     def _words(self) -> tuple[str, tuple[str, ...]]:
         """Name and rule of the test."""
 
     def _share(self, number: int) -> float:
-        """Error probability of that round; all of delta in every round if the test is valid at all times at once."""
+        """Error probability of that round. A test that is valid at all times at once uses the full delta each time."""
         return self.delta
 
     @property
@@ -109,7 +109,7 @@ class ByTest(Stepwise, Generic[Memory]):
         return single_linkage(self._dissimilarity(), self.n_clusters)
 
     def _dissimilarity(self) -> Array:  # (N, N)
-        """What the best guess is made from; infinite for pairs told apart, so that no two components are joined."""
+        """Dissimilarities for the best guess. Pairs told apart have infinity, which keeps components separate."""
         strength = np.nan_to_num(self._evidence.strength, nan=0.0)
         return np.where(self._evidence.told_apart, np.inf, np.maximum(strength, 0.0))
 
@@ -133,7 +133,7 @@ class ByTest(Stepwise, Generic[Memory]):
 
 
 def farthest(kernel: Kernel) -> float:
-    """sqrt(2 (sup k - inf k)): no two samples, and no two mean embeddings, are farther apart."""
+    """sqrt(2 (sup k - inf k)), the largest possible distance of two samples or of two mean embeddings."""
     return math.sqrt(2 * (kernel.supremum - kernel.infimum))
 
 
@@ -147,8 +147,8 @@ def prior_sums(
 ) -> tuple[Array, Array]:  # N arrays (t, d), (N, t) -> (N, N, m), (N, N, m)
     """Sums of kernel values with earlier samples, for the samples t = held, held + 1, ... of each arm j.
 
-    For each arm i: the sum of w_s k(x_s, x_t) over the samples s < t of arm i, w its weights; and k(x_t, x'_t) with the
-    t-th sample x'_t of arm i. Takes N^2 (t^2 - held^2) / 2 kernel values in time, or N t features of a kernel with
+    For each arm i with weights w: the sum of w_s k(x_s, x_t) over the samples s < t of arm i, and k(x_t, x'_t) with the
+    t-th sample x'_t of arm i. This takes N^2 (t^2 - held^2) / 2 kernel values, or N t features for a kernel with
     features.
     """
     new = [x[held:] for x in samples]

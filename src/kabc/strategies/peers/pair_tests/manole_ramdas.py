@@ -9,11 +9,11 @@ estimation of convex functionals and divergences, arXiv 2103.09267.
 | alpha  | `alpha`               | error probability of a pair: delta / (N(N-1)/2)                      |
 | l(a)   | `_stitching`          | max(1, a)^2 pi^2 / 6                                                 |
 
-As printed: told apart when MMD_t > 4 sqrt(2B/t) (1 + sqrt(ln(2 l(log2 t)) + ln(2/alpha))).
+As printed: a pair is told apart when MMD_t > 4 sqrt(2B/t) (1 + sqrt(ln(2 l(log2 t)) + ln(2/alpha))).
 
-Tight (the default): the constants that the same proof gives for two samples of equal size. For t in [2^a, 2^(a+1)) told
-apart when MMD_t > 2 sqrt(g~/t) (1 + sqrt(L)), L = ln(l(a + 1) / alpha); 1/l(1) + 1/l(2) + ... = 1. Proof:
-docs/theory.md, section 16.1.
+Tight (the default): the constants that the same proof gives for two samples of equal size. For t in [2^a, 2^(a+1)) a
+pair is told apart when MMD_t > 2 sqrt(g~/t) (1 + sqrt(L)), L = ln(l(a + 1) / alpha). Note 1/l(1) + 1/l(2) + ... = 1.
+Proof: docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def _stitching(a: float) -> float:
 
 
 class ManoleRamdasKABC(ByTest[Embedding]):
-    """KABC by the time-uniform MMD bound of Manole and Ramdas: no variances, looked at after every round.
+    """KABC by the time-uniform MMD bound of Manole and Ramdas. It uses no variances and is checked after every round.
 
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    tight : whether to use the constants that the proof gives for two samples of equal size, which make thresholds at
-        least 2.8 times smaller; False: the constants as printed in the paper.
-    growth : samples of an arm after a round over those before it.
+    tight : whether to use the constants that the proof gives for two samples of equal size. They make thresholds at
+        least 2.8 times smaller. False: the constants as printed in the paper.
+    growth : each round multiplies the samples of an arm by this factor.
 
     Cost of a round: see `kabc.Cluster`.
     """

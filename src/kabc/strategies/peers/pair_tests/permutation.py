@@ -8,13 +8,13 @@ relabellings (Besag and Clifford, Sequential Monte Carlo p-values, Biometrika 78
 | n_k     | `Round.n`         | samples of each arm at the end of round k, all kept: n_1, then growth times as many |
 | delta_k | `_share`          | 6 delta / (pi^2 k^2)                                                               |
 | alpha_k | `alpha`           | delta_k / (N(N-1)/2): level of a pair in round k                                   |
-| M       | `most`            | ceil(1/alpha_k) - 1: relabellings at most                                          |
+| M       | `most`            | ceil(1/alpha_k) - 1: largest number of relabellings                                |
 | l       | `first_as_far`    | number of the first relabelling whose distance is at least the observed one        |
-| p       |                   | 1/l, or 1/(M + 1) when none of M is: then the pair is told apart                   |
+| p       |                   | 1/l, or 1/(M + 1) if there is no such relabelling: then the pair is told apart     |
 
 If two arms are the same, all labellings of their 2n samples are equally likely: the observed one and M random ones. The
 observed one alone has the largest distance with probability at most 1/(M + 1) <= alpha_k. Relabelling ends with the
-first l, which decides the test: equal arms take few relabellings. Proof: docs/theory.md, section 16.1.
+first l, which decides the test. So equal arms take few relabellings. Proof: docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from kabc.strategies.peers.pair_tests.by_test import ByTest, Samples, joined
 Relabellings = Callable[[int], NDArray[np.int8]]  # number of a chunk -> (C, 2n) of +1 and -1, n of each
 
 _CHUNK = 256  # relabellings at a time
-_CHUNK_BYTES = 2**27  # of chunks that are kept: all pairs of a round use the same relabellings
-_TIE = 1e-5  # distances that differ by less are equal: rounding must not tell arms apart
+_CHUNK_BYTES = 2**27  # memory for stored chunks; all pairs of a round use the same relabellings
+_TIE = 1e-5  # distances that differ by less count as equal, because rounding must not tell arms apart
 _LABELLINGS = 32  # times 1/alpha: with fewer labellings the observed one would often be drawn again by chance
 
 
 def relabellings(n: int, seed: Sequence[int]) -> Relabellings:
-    """Random labellings of n + n samples, the same ones for the same seed and number."""
+    """Random labellings of n + n samples. The same seed and number give the same labellings."""
     observed = np.repeat(np.array([1, -1], dtype=np.int8), n)
 
     @lru_cache(maxsize=max(1, _CHUNK_BYTES // (2 * n * _CHUNK)))
@@ -56,7 +56,7 @@ def relabellings(n: int, seed: Sequence[int]) -> Relabellings:
 
 
 def first_as_far(kernel: Kernel, x: NDArray[Any], y: NDArray[Any], most: int, relabelled: Relabellings) -> int:
-    """Number of the first relabelling of x and y, (n, d) each, that is as far apart as they are; else most + 1."""
+    """Number of the first relabelling of x and y, (n, d) each, with at least their distance. If none: most + 1."""
     squared = _squared_distances(kernel, np.concatenate([x, y]))
     observed = float(squared(np.repeat(np.array([[1.0, -1.0]], dtype=np.float32), len(x), axis=1))[0])
     for start in range(0, most, _CHUNK):
@@ -68,7 +68,7 @@ def first_as_far(kernel: Kernel, x: NDArray[Any], y: NDArray[Any], most: int, re
 
 
 def _squared_distances(kernel: Kernel, pooled: NDArray[Any]) -> Callable[[NDArray[np.float32]], Array]:  # (2n, d)
-    """A function of labellings (C, 2n), w, to w K w', the squared distances (eq. empdist) times n^2."""
+    """A function from labellings w, (C, 2n), to w K w', the squared distances (eq. empdist) times n^2."""
     if isinstance(kernel, FiniteKernel):
         features = kernel.features(pooled)
         features = (features - features.mean(axis=0)).astype(np.float32)
@@ -86,11 +86,11 @@ class PermutationKABC(ByTest[tuple[Samples, Embedding]]):
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    growth : samples of an arm after a round over those before it.
-    seed : of the relabellings.
+    growth : each round multiplies the samples of an arm by this factor.
+    seed : seed of the relabellings.
 
     Cost: a pair that is told apart in round k takes about N^2 k^2 / delta relabellings of 4 n_k^2 steps (2 n_k D for a
-    kernel of D features), other pairs few of them; memory is 4 n_k^2 numbers.
+    kernel of D features). Other pairs take few relabellings. Memory is 4 n_k^2 numbers.
     """
 
     def __init__(

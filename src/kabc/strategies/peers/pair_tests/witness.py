@@ -13,10 +13,10 @@ bets by online Newton steps (ONS).
 | z_t, A_t    | `curvature`  | -F_t / (1 + lambda_t F_t), and 1 + sum of z_s^2: what ONS remembers                   |
 | W_t         | `log_wealth` | product of 1 + lambda_s F_s; told apart at W_t >= N(N-1) / (2 delta)                  |
 
-The paper's witness is not divided by its norm. Its code scales payoffs by the largest so far, and wealth may fall below
-0. Here |F_t| <= 1, because ||phi(x) - phi(y)||^2 <= 2 (sup k - inf k): the safe version. If both arms are the same, X_t
-and Y_t may change places, which turns F_t into -F_t. So W_t is a martingale for any witness, rounding errors included,
-and P(sup W_t >= 1/a) <= a (Ville). Proof: docs/theory.md, section 16.1.
+The paper's witness is not divided by its norm. The paper's code scales payoffs by the largest so far, and wealth may
+fall below 0. This file has the safe version: |F_t| <= 1, because ||phi(x) - phi(y)||^2 <= 2 (sup k - inf k). If both
+arms are the same, X_t and Y_t can be exchanged, which turns F_t into -F_t. So W_t is a martingale for any witness, even
+with rounding errors, and P(sup W_t >= 1/a) <= a (Ville). Proof: docs/theory.md, section 16.1.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from kabc.core.kernels import Kernel
 from kabc.strategies.peers.pair_tests.by_test import ByTest, Samples, farthest, joined, prior_sums
 
 _ONS_STEP = 2 / (2 - math.log(3))
-_ROUNDING = 1e-12  # of a squared norm: a smaller witness is only rounding errors
+_ROUNDING = 1e-12  # a witness with a smaller squared norm is only rounding errors
 
 
 @dataclass(frozen=True, slots=True)
 class Bets:
-    """Samples so far, sums of k over all of them, and of each pair: log wealth, its maximum, next bet, curvature."""
+    """Samples so far and their sums of k. For each pair: log wealth, its maximum, the next bet, and curvature."""
 
     samples: Samples
     sums: Array  # (N, N), t^2 <mu_i, mu_j>
@@ -52,12 +52,12 @@ class Bets:
 
 
 class WitnessKABC(ByTest[Bets]):
-    """KABC by betting with an MMD witness: one wealth for each pair, looked at after every sample.
+    """KABC by betting with an MMD witness: one wealth for each pair, checked after every sample.
 
     Parameters
     ----------
     n_arms, n_clusters, delta, kernel : N, K, error probability, kernel.
-    growth : samples of an arm after a round over those before it; wealth is looked at after every sample anyway.
+    growth : each round multiplies the samples of an arm by this factor. Wealth is checked after every sample anyway.
 
     Cost: N^2 t^2 kernel values for t samples of each arm, or N^2 t features of a kernel with features. Memory: the
     samples, and N^2 numbers for each sample of a round.
@@ -101,7 +101,7 @@ def payoffs_of_round(
     added = prior + prior.swapaxes(0, 1) + level
     after = sums[:, :, None] + np.cumsum(added, axis=2)
     before = after - added  # (t - 1)^2 <mu_i, mu_j>
-    norms, gains = _parted(before), _parted(prior)  # of (t - 1) (mu_X - mu_Y): its square; its value at X_t less Y_t
+    norms, gains = _parted(before), _parted(prior)  # (t - 1) (mu_X - mu_Y): square, and value at X_t - Y_t
     own = np.einsum("iit->it", before)
     known = norms > _ROUNDING * (own[:, None] + own[None])
     payoffs = np.where(known, gains / (scale * np.sqrt(np.where(known, norms, 1.0))), 0.0)
@@ -115,7 +115,7 @@ def _parted(values: Array) -> Array:  # (N, N, m) -> (N, N, m)
 
 
 def _bet(memory: Bets, payoffs: Array) -> Bets:  # (N, N, m)
-    """Bet on the payoffs one after the other."""
+    """Bet on the payoffs in order, one at a time."""
     log_wealth, best, bets, curvature = memory.log_wealth, memory.best, memory.bets, memory.curvature
     for t in range(payoffs.shape[2]):
         factors = 1 + bets * payoffs[:, :, t]

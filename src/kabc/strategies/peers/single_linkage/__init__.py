@@ -1,4 +1,4 @@
-"""ATBOC, EBC, LUCBBOC and BOC-Elim (Chandran, Reddy and Bhashyam 2025), reconstructed; the main file is strategy.py."""
+"""ATBOC, EBC, LUCBBOC and BOC-Elim (Chandran, Reddy and Bhashyam 2025), reconstructed. The main file is strategy.py."""
 
 from kabc.strategies.peers.single_linkage.atboc import ATBOC
 from kabc.strategies.peers.single_linkage.elimination import BOCElim

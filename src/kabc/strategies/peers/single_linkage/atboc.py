@@ -1,4 +1,4 @@
-"""ATBOC, and EBC of the same authors, which takes one gradient step a round; symbols and proof: see strategy.py."""
+"""ATBOC, and EBC of the same authors, which takes one gradient step per round. Symbols and proof: strategy.py."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Proportions = Literal["solved", "gradient"]
 class ATBOC(SingleLinkage):
     """Average Tracking Bandit Online Clustering, reconstructed: single linkage of the means, wrong with at most delta.
 
-    Every round after the first is one sample of one arm: an arm with fewer than sqrt(t/M) samples, or the one that is
-    furthest behind the average of the best proportions so far.
+    Every round after the first draws one sample of one arm. This is an arm with fewer than sqrt(t/M) samples if there
+    is one. Otherwise it is the arm that is furthest behind the average of the best proportions so far.
 
     Parameters
     ----------
     n_arms, n_clusters, delta : N, K, error probability.
-    proportions : "solved" in every round, or "gradient": one step uphill a round, as in EBC of the same authors
-        (arXiv 2601.09162), with a step of ours.
-    sigma : known standard deviation of every coordinate; an upper bound where it is not known.
+    proportions : "solved": the best proportions in every round. "gradient": one gradient step per round, as in EBC of
+        the same authors (arXiv 2601.09162), with our own step size.
+    sigma : known standard deviation of every coordinate, or an upper bound.
 
-    A round takes O(N^3) steps, a hundred times as many when proportions are solved; memory is O(N (N + d)).
+    A round takes O(N^3) steps, and a hundred times as many when proportions are solved. Memory is O(N (N + d)).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""BOC-Elim; symbols and proof: see strategy.py."""
+"""BOC-Elim. Symbols and proof: strategy.py."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kabc.strategies.peers.single_linkage.strategy import SingleLinkage
 class BOCElim(SingleLinkage):
     """Bandit Online Clustering by elimination, reconstructed: for samples that are single numbers.
 
-    A gap between two neighbouring means is open while it may or may not be one of the K - 1 largest. Every round draws
-    one sample of each arm that may lie beside an open gap.
+    A gap between two neighbouring means is open until it is known whether it is one of the K - 1 largest. Every round
+    draws one sample of each arm that may lie beside an open gap.
 
     Parameters
     ----------
     n_arms, n_clusters, delta : N, K, error probability.
-    sigma : known standard deviation; an upper bound where it is not known.
+    sigma : known standard deviation, or an upper bound.
 
     Time of a round is O(N^2).
     """

@@ -8,7 +8,7 @@ from kabc.core.arrays import Array, Counts
 
 
 def largest_splits(low: Array, high: Array, n_groups: int) -> tuple[Counts, Array]:  # (M,), (M,) -> (M,), (K - 1,)
-    """Labels from left to right, cut at the K - 1 places where intervals are furthest apart; and how far apart."""
+    """Labels from left to right, cut at the K - 1 widest gaps between intervals, and the widths of these gaps."""
     order = np.argsort(low, kind="stable")
     gaps = low[order[1:]] - np.maximum.accumulate(high[order])[:-1]  # negative where intervals overlap
     cut = np.sort(np.argsort(-gaps, kind="stable")[: n_groups - 1])

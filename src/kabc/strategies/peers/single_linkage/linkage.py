@@ -15,8 +15,8 @@ import numpy as np
 from kabc.core.arrays import Array, Counts
 from kabc.strategies.peers.compiled import compiled
 
-_NEAREST = 1e-10  # squared gap over the largest one: smaller ones make no difference to the shares
-_MOST_STEPS = 300  # of the search for the best proportions
+_NEAREST = 1e-10  # relative to the largest squared gap; smaller ones do not change the shares
+_MOST_STEPS = 300  # largest number of steps of the search for the best proportions
 _ACCURACY = 0.01  # at which this search ends
 
 
@@ -59,7 +59,7 @@ def spanning_groups(distances: Array, n_groups: int) -> tuple[Counts, Counts]:  
 def _worst(  # (M, M), (M,), (M - K, 2), (M,) -> value, 4 arms, squared gap
     distances: Array, labels: Counts, tree: Counts, y: Array, floor: float
 ) -> tuple[float, int, int, int, int, float]:
-    """The edge and the pair with the largest sum of c_m^2 y_m / (D_p - D_e)^2, y = 1/w; 0 if there are none."""
+    """The edge and the pair with the largest sum of c_m^2 y_m / (D_p - D_e)^2, y = 1/w. 0 if there are none."""
     n_arms = len(labels)
     value, a_, b_, i_, j_, gap_ = 0.0, 0, 0, 0, 0, 1.0
     for edge in range(len(tree)):
@@ -80,7 +80,7 @@ def _worst(  # (M, M), (M,), (M - K, 2), (M,) -> value, 4 arms, squared gap
 
 
 def alternative(distances: Array, labels: Counts, tree: Counts, w: Array) -> float:  # (M, M), (M,), (M - K, 2), (M,)
-    """inner(w, mu_hat); infinite if there is no other partition."""
+    """inner(w, mu_hat). It is infinite if there is no other partition."""
     value = _worst(distances, labels, tree, 1 / w, 0.0)[0]
     return 1 / (2 * value) if value > 0 else np.inf
 

@@ -1,4 +1,4 @@
-"""LUCBBOC; symbols and proof: see strategy.py."""
+"""LUCBBOC. Symbols and proof: strategy.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LUCBBOC(SingleLinkage):
     Parameters
     ----------
     n_arms, n_clusters, delta : N, K, error probability.
-    sigma : known standard deviation of every coordinate; an upper bound where it is not known.
+    sigma : known standard deviation of every coordinate, or an upper bound.
 
     Time of a round is O(N^2 + N d), memory O(N (N + d)).
     """

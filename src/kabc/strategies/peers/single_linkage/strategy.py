@@ -4,9 +4,9 @@ Peers of KABC for Gaussian arms with known covariance sigma^2 I. They look for a
 clustering of the means into K groups. Arms of a group may differ, as long as steps between arms within it are shorter
 than all distances between groups.
 
-These are reconstructions. The authors' are: the partition, the shape of the algorithms, and the origin of the
-elimination rule (MaxGapElim; Katariya, Tripathy and Nowak, 2019). Ours are the thresholds and constants, so costs may
-differ from the published ones. Proofs: docs/theory.md, section 16.3.
+These are reconstructions. The partition, the shape of the algorithms, and the origin of the elimination rule
+(MaxGapElim; Katariya, Tripathy and Nowak, 2019) are from the authors. The thresholds and constants are our own, so
+costs may differ from the published ones. Proofs: docs/theory.md, section 16.3.
 
 | symbol       | here               | meaning                                                                        |
 |--------------|--------------------|--------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@ differ from the published ones. Proofs: docs/theory.md, section 16.3.
 | beta         | `proven_threshold` | bound of sum of N_m ||mu_hat_m - mu_m||^2 / 2 for all times (boc/thresholds.py)|
 | R_m          | `_radius`          | bound of ||mu_hat_m - mu_m|| for all times and arms: sqrt(2 beta / N_m) of one |
 
-This file has what the three share; each has a file of its own, linkage.py has the compiled loops.
+This file has the parts that the three share. Each strategy has its own file, and linkage.py has the compiled loops.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from kabc.strategies.peers.boc.thresholds import proven_threshold
 
 
 class SingleLinkage(Stepwise):
-    """Means and their distances, kept up to date sample by sample; subclasses say when to stop and what to draw."""
+    """Means and their distances, updated with every sample. Subclasses decide when to stop and what to draw."""
 
     kernel = None
     one_blas_thread = True
@@ -57,7 +57,7 @@ class SingleLinkage(Stepwise):
         super().__init__(n_arms, delta)
         self.n_clusters = whole_number("n_clusters", n_clusters, 1, self.n_arms)
         self.sigma = positive_number("sigma", sigma)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._next = all_arms(self.n_arms, 1)
         self._counts = np.zeros(self.n_arms, dtype=np.int64)
         self._means: Array = np.zeros((self.n_arms, 0))
@@ -66,7 +66,7 @@ class SingleLinkage(Stepwise):
 
     @abstractmethod
     def _judge(self, told: list[int]) -> Request:
-        """Set the labels; what to draw next, nothing if it is decided. `told` are the arms with new samples."""
+        """Set the labels and return what to draw next, nothing if decided. `told` are the arms with new samples."""
 
     @abstractmethod
     def _rules(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class SingleLinkage(Stepwise):
             raise SampleError(f"BOC-Elim compares numbers, and samples have {d} columns; use 'lucbboc' for vectors")
 
     def _radius(self, arm: int) -> float:
-        """R_m: with probability 1 - delta all means are this near to the truth, at all times."""
+        """R_m: with probability 1 - delta all means are at most this far from the truth, at all times."""
         beta = proven_threshold(self._counts[arm : arm + 1], self._means.shape[1], self.delta / self.n_arms)
         return math.sqrt(2 * beta / self._counts[arm])
 

@@ -1,4 +1,4 @@
-"""Classes of partitions: what a task chooses from."""
+"""Classes of partitions. A task chooses one partition of its class."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTLESS = 10**12
 
 
 def checked_task(task: Task, n_arms: int, n_groups: int) -> Task:
-    """A task that these arms and groups can have."""
+    """The task, checked: it must be possible with these numbers of arms and groups."""
     if task not in get_args(Task):
         raise SettingsError(f"task must be one of {', '.join(map(repr, get_args(Task)))}, got {task!r}")
     if task == "odd-arm" and (n_groups != 2 or n_arms < 3):
@@ -35,7 +35,7 @@ def checked_task(task: Task, n_arms: int, n_groups: int) -> Task:
 
 
 def class_size(task: Task, n_arms: int, n_groups: int) -> int:
-    """How many partitions the task chooses from."""
+    """The number of partitions in the class of the task."""
     if task == "odd-arm":
         return n_arms
     if task == "clustering":
@@ -45,7 +45,7 @@ def class_size(task: Task, n_arms: int, n_groups: int) -> int:
 
 
 def _stirling(n: int, k: int) -> int:
-    """Partitions of n arms into k groups; counting ends at _COUNTLESS."""
+    """The number of partitions of n arms into k groups. Counting stops at _COUNTLESS."""
     row = [1] + [0] * k
     for _ in range(n):
         row = [0] + [min(j * row[j] + row[j - 1], _COUNTLESS) for j in range(1, k + 1)]
@@ -53,7 +53,7 @@ def _stirling(n: int, k: int) -> int:
 
 
 def first_of(task: Task, n_arms: int, n_groups: int) -> Index:  # -> (N,)
-    """Some partition of the class."""
+    """An arbitrary partition of the class."""
     if task != "matching-pairs":
         return np.minimum(np.arange(n_arms), n_groups - 1)
     pairs = n_arms - n_groups
@@ -71,7 +71,7 @@ def partitions_of(task: Task, n_arms: int, n_groups: int) -> Index:  # -> (P, N)
 
 
 def _growing(labels: list[int], sizes: list[int], n_arms: int, n_groups: int, largest: int) -> Iterator[list[int]]:
-    """Labels of the arms so far, continued in every way that ends with n_groups groups, none above the largest."""
+    """Continue these labels in every way that ends with n_groups groups. No group exceeds the largest size."""
     left = n_arms - len(labels)
     room = sum(largest - size for size in sizes) + largest * (n_groups - len(sizes))
     if n_groups - len(sizes) > left or left > room:
@@ -87,14 +87,14 @@ def _growing(labels: list[int], sizes: list[int], n_arms: int, n_groups: int, la
 
 
 def distinct_groups(partitions: Index, n_groups: int) -> tuple[Array, Index]:  # (P, N) -> (G, N), (P, K)
-    """Every set of arms that is a group of some partition, once; and which of them each partition consists of."""
+    """All sets of arms that are a group of at least one partition, and the numbers of the sets of each partition."""
     members = partitions[:, None, :] == np.arange(n_groups)[None, :, None]  # (P, K, N)
     sets, which = _distinct(members.reshape(-1, members.shape[2]))
     return sets, which.reshape(len(partitions), n_groups)
 
 
 def rests_of(sets: Array) -> tuple[Array, Index, Index, Index]:  # (G, N) -> (R, N), (S,), (S,), (S,)
-    """Each set of two arms or more without one of its arms: the distinct rests, then rest, arm and set of each case."""
+    """Remove one arm from each set of at least two: the distinct rests, then rest, arm and set of each case."""
     which, arms = np.nonzero((sets > 0) & (sets.sum(axis=1) > 1)[:, None])
     without = sets[which] > 0
     without[np.arange(len(arms)), arms] = False
@@ -102,6 +102,6 @@ def rests_of(sets: Array) -> tuple[Array, Index, Index, Index]:  # (G, N) -> (R,
 
 
 def _distinct(sets: NDArray[np.bool_]) -> tuple[Array, Index]:  # (S, N) -> (G, N), (S,)
-    """Every set once, and which of them each one is."""
+    """The distinct sets, and the number of the distinct set for each given set."""
     _, first, inverse = np.unique(np.packbits(sets, axis=1), axis=0, return_index=True, return_inverse=True)
     return sets[first].astype(np.float64), inverse.reshape(-1).astype(np.intp)

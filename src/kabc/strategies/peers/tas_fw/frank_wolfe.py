@@ -13,14 +13,14 @@ from kabc.core.partitions import Partition
 from kabc.strategies.peers.tas_fw.classes import Task
 from kabc.strategies.peers.tas_fw.likelihoods import log_likelihood, x_log_x
 
-_PLAYS = 32  # of fictitious play, where several alternatives are nearest
+_PLAYS = 32  # steps of fictitious play, used when several alternatives are nearest
 
 
 @dataclass(frozen=True)
 class Game:
-    """Alternatives to the estimate, each as the sets of arms that it joins; arms that it leaves alone cost nothing."""
+    """Alternatives to the estimate. Each is given by the sets of arms that it joins; other arms cost nothing."""
 
-    sets: Array  # (G, N), 0 or 1; the last one is empty where some alternatives join fewer sets than others
+    sets: Array  # (G, N), 0 or 1; the last one is empty if some alternatives join fewer sets than others
     alternatives: Index  # (A, k) numbers of sets
     pmfs: Array  # (N, m)
 
@@ -45,7 +45,7 @@ class Game:
         return slopes
 
     def direction(self, shares: Array, radius: float) -> Array:  # (N,) -> (N,)
-        """z: where f rises fastest, counting all alternatives that cost at most the radius more than the nearest."""
+        """z: the direction in which f rises fastest. All alternatives within the radius of the nearest one count."""
         costs = self.costs(shares)
         near = np.flatnonzero(costs <= costs.min() + radius)
         slopes = self.slopes(shares, near)
@@ -55,7 +55,7 @@ class Game:
 
 
 def _fictitious_play(payoff: Array) -> Array:  # (J, N) -> (N,)
-    """Mixture of columns with about the largest smallest payoff: both sides answer what the other has played so far."""
+    """Mixture of columns with about the largest minimum payoff. Each side answers what the other has played so far."""
     plays = 1 if len(payoff) == 1 else _PLAYS
     mixture, against, won = np.zeros(payoff.shape[1]), payoff.mean(axis=0), np.zeros(len(payoff))
     for _ in range(plays):
@@ -67,7 +67,7 @@ def _fictitious_play(payoff: Array) -> Array:  # (J, N) -> (N,)
 
 
 def frank_wolfe_step(game: Game, shares: Array, t: int) -> Array:  # (N,) -> (N,)
-    """x(t) = x(t-1) (t-1)/t + z/t; z is uniform where floor(t/N) is a perfect square."""
+    """x(t) = x(t-1) (t-1)/t + z/t. z is uniform if floor(t/N) is a perfect square."""
     n_arms = len(shares)
     block = t // n_arms
     if math.isqrt(block) ** 2 == block:
@@ -79,7 +79,7 @@ def frank_wolfe_step(game: Game, shares: Array, t: int) -> Array:  # (N,) -> (N,
 
 
 def _one_arm_moves(labels: Index) -> tuple[Array, Index]:  # (N,) -> (G, N), (G, 1)
-    """Each arm joined with each foreign group from which a partition into K groups is left (as in BOC)."""
+    """Each arm joined with each other group, if this leaves a partition into K groups (as in BOC)."""
     members = (labels == np.arange(labels.max() + 1)[:, None]).astype(np.float64)  # (K, N)
     single = members.sum(axis=1) == 1
     arms, groups = np.nonzero((members.T == 0) & (~single[labels, None] | single))
@@ -89,13 +89,13 @@ def _one_arm_moves(labels: Index) -> tuple[Array, Index]:  # (N,) -> (G, N), (G,
 
 
 def _other_odd_arms(labels: Index) -> tuple[Array, Index]:  # (N,) -> (N - 1, N), (N - 1, 1)
-    """Another arm alone, the odd one joined with the others."""
+    """Another arm is the odd one, and the odd one of the estimate joins the others."""
     alone = np.flatnonzero(labels == np.bincount(labels).argmax())  # all arms but the odd one
     return 1.0 - np.eye(len(labels))[alone], np.arange(len(alone))[:, None]
 
 
 def _other_pairs(labels: Index) -> tuple[Array, Index]:  # (N,) -> (G, N), (A, 2)
-    """A single arm paired with any other, while one pair is split; or two pairs that exchange partners."""
+    """A single arm is paired with any other and one pair is split, or two pairs exchange partners."""
     n_arms = len(labels)
     pairs = [g for g in Partition.of(labels.tolist()).groups if len(g) == 2]
     paired = {arm for pair in pairs for arm in pair}
@@ -112,7 +112,7 @@ def _other_pairs(labels: Index) -> tuple[Array, Index]:  # (N,) -> (G, N), (A, 2
     return sets, np.array(alternatives, dtype=np.intp)
 
 
-NEAREST: dict[Task, Callable[[Index], tuple[Array, Index]]] = {  # with pooled pmfs no other one is cheaper
+NEAREST: dict[Task, Callable[[Index], tuple[Array, Index]]] = {  # with pooled pmfs no other alternative is cheaper
     "clustering": _one_arm_moves,
     "odd-arm": _other_odd_arms,
     "matching-pairs": _other_pairs,

@@ -1,4 +1,4 @@
-"""What is left of a class: a small one is judged partition by partition, a large one pair by pair; see strategy.py."""
+"""Rules out partitions of a class. A small class is judged by partitions, a large one by pairs. See strategy.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AGAIN = 1.05  # a large class is searched for a new estimate when samples have 
 
 
 class WholeClass:
-    """Evidence against every partition of a small class; one of them is true, so their number costs nothing."""
+    """Evidence against every partition of a small class. Only one of them is true, so their number costs nothing."""
 
     rule = (
         "evidence against a pair being the same: Q_i Q_j / ML(n_i + n_j), ML the largest likelihood of pooled samples",
@@ -87,7 +87,7 @@ class WholeClass:
 
     @property
     def doubted(self) -> bool:
-        """Whether there is evidence even against the best partition left: then the class may be wrong."""
+        """Whether there is evidence even against the best remaining partition. Then the class may be wrong."""
         return bool(self._now[self._best < self.log_threshold].min(initial=math.inf) > 0)
 
     @property
@@ -101,7 +101,7 @@ class WholeClass:
 
     @property
     def told_in_round(self) -> Counts:  # (N, N)
-        """The round since which no partition that is left joins the pair; 0 for all pairs if none is left."""
+        """The round since which no remaining partition joins the pair. 0 for all pairs if no partition remains."""
         return np.zeros_like(self._told_in_round) if self.contradicted else self._told_in_round.copy()
 
     def log_evidence(self) -> Array:  # (N, N)
@@ -116,7 +116,7 @@ class WholeClass:
 
 
 class AllPairs:
-    """Evidence against every pair; a partition is ruled out if it joins a pair that was told apart."""
+    """Evidence against every pair. A partition is ruled out if it joins a pair that was told apart."""
 
     rule = (
         "evidence against a pair: Q_i Q_j / ML(n_i + n_j), ML the largest likelihood of the pooled samples",
@@ -127,7 +127,7 @@ class AllPairs:
     def __init__(self, task: Task, n_arms: int, n_groups: int, delta: float) -> None:
         self._task = task
         self._n_groups = n_groups
-        self._n_pairs = n_arms - n_groups  # of the task of that name
+        self._n_pairs = n_arms - n_groups  # number of pairs in the task 'matching-pairs'
         self.log_threshold = math.log(math.comb(n_arms, 2) / delta)
         self.predictions = Predictions(n_arms)
         self._now = np.full((n_arms, n_arms), -math.inf)  # ln E_ij
@@ -159,7 +159,7 @@ class AllPairs:
 
     @property
     def left(self) -> Index | None:  # (N,)
-        """The only partition of the class that joins no pair told apart, as soon as it is easy to find."""
+        """The only partition of the class that joins no pair told apart. None while it is not known."""
         if self._task == "clustering":
             return self._forced.labels if self._forced is not None and self._forced.complete else None
         if self._task == "odd-arm":
@@ -171,13 +171,13 @@ class AllPairs:
         return labels if len(i) == self._n_pairs and not self.contradicted else None
 
     def _suspects(self) -> NDArray[np.bool_]:  # (N,)
-        """Arms that may be the odd one: those in every pair told apart."""
+        """Arms that may be the odd one. They are in every pair told apart."""
         told = self._told_in_round > 0
         return np.asarray(2 * told.sum(axis=1) == told.sum())
 
     @property
     def doubted(self) -> bool:
-        """Whether there is evidence even against the partition that is left: the mean over the pairs that it joins."""
+        """Whether there is evidence even against the remaining partition: the mean over the pairs that it joins."""
         labels = self.left
         if labels is None:
             return False

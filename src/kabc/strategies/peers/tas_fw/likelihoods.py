@@ -43,11 +43,11 @@ def pooled_pmfs(counts: Counts, labels: Index) -> Array:  # (N, m), (N,) -> (N, 
 
 
 class Predictions:
-    """ln Q_i of all arms: each sample is given a probability before it is seen, so any estimate may be used."""
+    """ln Q_i of all arms. Each sample gets a probability before it is seen, so any estimate may be used."""
 
     def __init__(self, n_arms: int) -> None:
-        self._ways = np.zeros((n_arms, 2))  # by the arm's own samples, by those of its estimated group
-        self.labels = np.arange(n_arms)  # before there is an estimate every arm is on its own
+        self._ways = np.zeros((n_arms, 2))  # from the arm's own samples, and from those of its estimated group
+        self.labels = np.arange(n_arms)  # before the first estimate every arm is its own group
 
     def predict(self, arm: int, symbol: int, counts: Counts) -> None:  # (N, m)
         """Multiply Q_i by the probability of the symbol, before it is counted."""

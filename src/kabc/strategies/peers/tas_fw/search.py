@@ -1,4 +1,4 @@
-"""A likely partition of a class that is too large to try all of it: one search for each task."""
+"""Searches for a likely partition in a class that is too large to try all. There is one search for each task."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kabc.strategies.peers.tas_fw.likelihoods import log_likelihood
 
 
 def _likeliest_odd_arm(counts: Counts, n_groups: int) -> Index:  # (N, m) -> (N,)
-    """One arm alone, at the largest likelihood."""
+    """The odd arm with the largest likelihood."""
     odd = int((log_likelihood(counts) + log_likelihood(counts.sum(axis=0) - counts)).argmax())
     return np.asarray(np.arange(len(counts)) == odd, dtype=np.intp)
 
 
 def _agglomerated(counts: Counts, n_groups: int) -> Index:  # (N, m) -> (N,)
-    """Join the two groups at the least loss of likelihood until K are left; then move single arms while it helps."""
+    """Join the two groups with the least loss of likelihood until K are left. Then move single arms while it helps."""
     labels, pooled = np.arange(len(counts)), counts.copy()
     alive = list(range(len(counts)))
     losses = _losses(counts, counts)
@@ -36,7 +36,7 @@ def _agglomerated(counts: Counts, n_groups: int) -> Index:  # (N, m) -> (N,)
 
 
 def _losses(x: Counts, y: Counts) -> Array:  # (a, m), (b, m) -> (a, b)
-    """What the log likelihood loses when the samples must share one pmf."""
+    """The loss of log likelihood when two sets of samples must share one pmf."""
     apart = log_likelihood(x)[:, None] + log_likelihood(y)[None, :]
     return np.asarray(apart - log_likelihood(x[:, None, :] + y[None, :, :]))
 
@@ -61,7 +61,7 @@ def _settled(counts: Counts, labels: Index) -> Index:  # (N, m), (N,) -> (N,)
 
 
 def _nearest_pairs(counts: Counts, n_groups: int) -> Index:  # (N, m) -> (N,)
-    """The N - K disjoint pairs that lose least likelihood, one after the other."""
+    """N - K disjoint pairs, chosen one after the other by the least loss of likelihood."""
     losses = _losses(counts, counts)
     np.fill_diagonal(losses, np.inf)
     labels = np.arange(len(counts))

@@ -1,8 +1,8 @@
 """TaS-FW, reconstructed: Track-and-Stop by Frank-Wolfe for arms with a finite alphabet.
 
 Yavas, Huang, Tan, Scarlett, A General Framework for Clustering and Distribution Matching with Bandit Feedback, IEEE
-Trans. Inf. Theory 71(3), 2025. Its thresholds and step sizes were not at hand. The stopping rules are ours, with proofs
-in docs/theory.md, section 16.6. The steps are those of FWS (Wang, Tzeng, Proutiere, NeurIPS 2021).
+Trans. Inf. Theory 71(3), 2025. Its thresholds and step sizes were not available. The stopping rules are our own, with
+proofs in docs/theory.md, section 16.6. The steps are those of FWS (Wang, Tzeng, Proutiere, NeurIPS 2021).
 
 | symbol      | here             | meaning                                                                         |
 |-------------|------------------|---------------------------------------------------------------------------------|
@@ -20,10 +20,10 @@ in docs/theory.md, section 16.6. The steps are those of FWS (Wang, Tzeng, Prouti
 
 Q_i predicts each sample of arm i before it is seen: half by what arm i gave so far, half by its estimated group. For a
 pair E_ij = Q_i Q_j / ML(n_i + n_j). For arm i against the rest h of a set E_ih = Q_i KT(n_h) / ML(n_i + n_h). If all
-these arms are the same, both are at most a ratio of two probabilities of the samples, the lower one the true one, so
-Ville's inequality holds. A class with few partitions is judged whole: E_C' is the mean of both over all arms and pairs
-that C' joins. Only one C' is true, so their number costs nothing. A large class is judged by pairs, at N(N - 1)/2 over
-delta.
+these arms are the same, both are at most a ratio of two probabilities of the samples, with the true probability as the
+denominator. So Ville's inequality holds. A class with few partitions is judged as a whole: E_C' is the mean of both
+over all arms and pairs that C' joins. Only one C' is true, so their number costs nothing. A large class is judged by
+pairs, with the threshold N(N - 1)/2 / delta.
 
 classes.py has the classes of partitions, likelihoods.py Q, ML and KT, frank_wolfe.py the proportions, judges.py the
 evidence and the stopping rules, search.py the estimate in a large class.
@@ -59,24 +59,25 @@ _MOST_ODD = 100  # arms of the task 'odd-arm' up to which the class is judged wh
 class TaSFW(Stepwise):
     """Track-and-Stop by Frank-Wolfe, reconstructed: groups arms with a finite alphabet, wrong with at most delta.
 
-    After the first round every sample is of the arm that is furthest behind the tracked proportions; one step of
-    Frank-Wolfe improves these before each sample. A symbol is a row of a sample; numbers have no order.
+    After the first round every sample comes from the arm that is furthest behind the tracked proportions. Before each
+    sample, one step of Frank-Wolfe improves these proportions. A symbol is a row of a sample. The order of numbers has
+    no meaning.
 
     Parameters
     ----------
     n_arms, n_clusters, delta : N, K, error probability.
-    task : the class of partitions that the true one is known to be in. "clustering": all partitions into K groups;
-        "odd-arm": one arm alone, all others the same (K = 2, N >= 3); "matching-pairs": N - K pairs of equal arms,
-        and no other two arms are the same, so groups have one arm or two.
-    alphabet : m, the number of different samples that are possible; or all of them, one row each. An upper bound is
-        valid too and costs little.
+    task : the class of partitions that contains the true one. "clustering": all partitions into K groups. "odd-arm":
+        one arm differs and all others are the same (K = 2, N >= 3). "matching-pairs": N - K pairs of equal arms, and no
+        other two arms are the same. So groups have one or two arms.
+    alphabet : m, the number of possible different samples; or all of them, one row each. An upper bound is also valid
+        and costs little.
     first : samples of each arm in the first round.
     batch : samples in every later round, of all arms together; more than 1 saves time, not samples.
     sampling : "frank-wolfe", or "uniform": the arm with the fewest samples is next.
 
-    A class of up to 40,000 / K partitions is judged whole: one to ten milliseconds a round. A larger one is judged
-    by pairs: O(N^2 K m) a round, and O(N^3 m) whenever samples have grown by 5 %. Memory is O(N (N + m)), and that of
-    the class.
+    A class of up to 40,000 / K partitions is judged as a whole, in one to ten milliseconds per round. A larger one is
+    judged by pairs: O(N^2 K m) per round, and O(N^3 m) whenever samples have grown by 5 %. Memory is O(N (N + m)), plus
+    that of the class.
     """
 
     kernel = None
@@ -108,7 +109,7 @@ class TaSFW(Stepwise):
         self.judged_whole = few and (self.task != "odd-arm" or self.n_arms <= _MOST_ODD)
         judge = WholeClass if self.judged_whole else AllPairs
         self.judge: WholeClass | AllPairs = judge(self.task, self.n_arms, self.n_clusters, self.delta)
-        # --- state: what the next step needs, and what people look at
+        # --- state: what the next step needs, and what users can read
         self._next = all_arms(self.n_arms, whole_number("first", first, 1))
         self._counts = np.zeros((self.n_arms, self.n_symbols), dtype=np.int64)
         self._shares = np.full(self.n_arms, 1 / self.n_arms)
@@ -124,7 +125,7 @@ class TaSFW(Stepwise):
         return self._next
 
     def _plan(self) -> Request:
-        """The next samples: one step of Frank-Wolfe, and the arm furthest behind, for each."""
+        """The next samples. For each: one step of Frank-Wolfe, then the arm furthest behind."""
         held = self._counts.sum(axis=1).astype(np.float64)
         planned = np.zeros(self.n_arms, dtype=np.int64)
         if self.sampling == "frank-wolfe":
@@ -163,7 +164,7 @@ class TaSFW(Stepwise):
             self._next = self._plan()
 
     def _coded(self, arm: int, points: Array, known: dict[tuple[float, ...], int]) -> list[int]:  # (n, d) -> n
-        """Numbers of the symbols; new ones are added to those known."""
+        """Numbers of the symbols. New symbols are added to the known ones."""
         complete = len(self._symbols) == self.n_symbols
         codes = []
         for row in map(tuple, points.tolist()):
@@ -176,7 +177,7 @@ class TaSFW(Stepwise):
             codes.append(known.setdefault(row, len(known)))
         return codes
 
-    # ------------------------------------------------------------ what people see
+    # ------------------------------------------------------------ what users see
 
     def recommend(self) -> Partition:
         left = self.judge.left
@@ -226,7 +227,7 @@ def _samples(n: int) -> str:
 
 
 def _symbols(alphabet: object) -> dict[tuple[float, ...], int]:
-    """Declared symbols with their numbers; empty if only their number is declared."""
+    """Declared symbols with their numbers. Empty if the user declared only how many there are."""
     if alphabet is None:
         raise SettingsError(
             "alphabet is needed: how many different samples are possible, or all of them, e.g. alphabet=2 or "
