@@ -43,14 +43,14 @@ GROUPS = (
     Mutant(
         "core/partitions/leaders.py",
         "approach = outer - self.radii[:, others]",
-        "approach = outer",
+        "approach = outer - np.zeros_like(self.radii[:, others])",
         "arms within the threshold are never compared",
         "core/partitions/test_leaders.py::test_leaders_find_the_components_of_the_full_graph",
     ),
     Mutant(
         "core/partitions/leaders.py",
         "reach = inner + self.radii[:, members]",
-        "reach = inner",
+        "reach = inner + np.zeros_like(self.radii[:, members])",
         "arms within the threshold are never compared",
         "core/partitions/test_leaders.py::test_leaders_find_the_components_of_the_full_graph",
     ),

@@ -43,7 +43,7 @@ BETS = (
     Mutant(
         "core/evidence/betting.py",
         "total = np.exp(own) + np.exp(others).sum(axis=-1)",
-        "total = np.exp(others).sum(axis=-1)",
+        "total = np.exp(own) / 2 + np.exp(others).sum(axis=-1)",
         "shares do not add up to 1",
         "core/evidence/test_betting_validity.py::test_between_equal_arms_no_factor_has_a_mean_above_one",
     ),
