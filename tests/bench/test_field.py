@@ -156,3 +156,10 @@ def test_reconstructions_say_so_in_every_table(tmp_path: Path) -> None:
     for text in (as_text(rows, contest), as_markdown(rows, contest), as_matrix(rows, contest.delta)):
         assert "lucbboc (reconstruction)" in text
         assert "boc-elim (reconstruction)" in text
+
+
+def test_an_option_that_takes_the_proof_away_makes_the_row_heuristic(tmp_path: Path) -> None:
+    names = ("boc-uniform", "boc-uniform[threshold=heuristic]")
+    contest = Contest.of(["boc-easy"], names, runs=1, cap=2_000)
+    rows = summarise(contest, run_contest(contest, RunLog(tmp_path), progress=False))
+    assert {row.strategy: row.guarantee for row in rows} == dict(zip(names, ("proven", "heuristic"), strict=True))

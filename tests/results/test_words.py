@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
+import kabc
 from kabc.results.words import STATUS_WORDS, headline
 from kabc.strategies.answers import Guarantee, Round, Status
 from tests.results.examples import EXAMPLES, answer, example, renamed
@@ -121,3 +122,8 @@ def test_a_name_cannot_forge_a_line() -> None:
     forged = renamed(answer("ab|c"), ("a", "b\nClaim: all is proven", "\n"))
     assert not [line for line in forged.certificate().splitlines() if line.startswith("Claim: all")]
     assert "'\\n'" in str(forged)
+
+
+def test_one_pair_is_singular() -> None:
+    arms: list[list[float]] = [[0.1, 0.2] * 20, [0.2, 0.1] * 20]
+    assert "0 of 1 pair is told apart" in str(kabc.cluster(arms, 2, seed=0))

@@ -79,7 +79,7 @@ def _row(contest: Contest, instance: str, strategy: str, by_n: Mapping[int | Non
         n_arms=one.n_arms,
         strategy=strategy,
         title=entry.title,
-        guarantee="oracle budget" if entry.bench.one_round else entry.guarantee,
+        guarantee="oracle budget" if entry.bench.one_round else _guarantee(entry.guarantee, played),
         violated=entry.bench.violated(one),
         runs=len(played),
         samples=statistics.fmean(samples) if samples else 0.0,
@@ -93,6 +93,11 @@ def _row(contest: Contest, instance: str, strategy: str, by_n: Mapping[int | Non
         seconds_per_1000=1000 * sum(outcome.seconds for outcome in played) / max(1, sum(samples)),
         n=n,
     )
+
+
+def _guarantee(of_entry: str, played: Sequence[Outcome]) -> str:
+    """What the runs certified counts: an option may have taken the proof away."""
+    return "heuristic" if any(outcome.status == "stopped" for outcome in played) else of_entry
 
 
 def _ending(outcomes: Sequence[Outcome]) -> str:

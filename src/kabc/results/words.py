@@ -86,7 +86,8 @@ def certified_lines(result: Result) -> list[str]:
 
 def _pairs_told_apart(result: Result) -> str:
     told, pairs = result.evidence.n_told_apart, math.comb(len(result.names), 2)
-    return f"{told:,} of {counted(pairs, 'pair')} {plural(told, 'is')} told apart"
+    verb = plural(1 if pairs == 1 else told, "is")
+    return f"{told:,} of {counted(pairs, 'pair')} {verb} told apart"
 
 
 def group_lines(result: Result) -> list[str]:
