@@ -7,8 +7,17 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 import pytest
+from hypothesis import Phase, settings
 
 from kabc.strategies.base import Stepwise
+
+# No test asserts a time: Hypothesis would, 200 ms for an example, which a busy machine exceeds.
+settings.register_profile("kabc", deadline=None)
+settings.load_profile("kabc")
+# For tests.mutations: the first failure is enough, and it is not remembered.
+settings.register_profile(
+    "mutants", deadline=None, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+)
 
 
 def pytest_configure() -> None:

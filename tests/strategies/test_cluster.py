@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kabc import Cluster, Gaussian, Hamming, Linear, RandomFeatures, SettingsError
+from tests import literal
 
 
 def test_without_a_separation_the_partition_is_a_guess() -> None:
@@ -19,6 +20,24 @@ def test_without_a_separation_the_partition_is_a_guess() -> None:
     assert strategy.status == "budget"
     assert strategy.n_groups_at_least == 2
     assert strategy.evidence().told_apart[0, 1]
+
+
+def test_a_pair_is_told_apart_when_its_distance_exceeds_the_threshold_of_the_paper() -> None:
+    n, rng = 400, np.random.default_rng(0)
+    samples = {arm: rng.normal(shift, 1.0, (n, 1)) for arm, shift in enumerate((0.0, 0.0, 1.3, 2.0))}
+    strategy = Cluster(4, n, 0.1, Gaussian(1.0))
+    strategy.ask()
+    strategy.tell(samples)
+    seen = strategy.evidence()
+    apart = np.triu(np.ones((4, 4), dtype=np.bool_), 1)
+    for i, j in np.argwhere(apart).tolist():
+        limit = literal.threshold(seen.variances[i], seen.variances[j], n, 4, 0.1, 1.0)
+        assert seen.thresholds[i, j] == pytest.approx(limit)
+        assert seen.told_apart[i, j] == (seen.distances[i, j] > limit)
+    assert {"below half", "below", "above"} == {  # pairs of every kind, or the above would say nothing
+        "above" if ratio > 1 else "below" if ratio > 0.5 else "below half"
+        for ratio in (seen.distances / seen.thresholds)[apart]
+    }
 
 
 def test_with_a_separation_the_budget_is_that_of_the_discussion_and_the_partition_certified() -> None:
@@ -50,8 +69,8 @@ def test_features_and_exact_sums_agree_where_the_features_are_the_kernel() -> No
     strategy = Cluster(2, 60, 0.1, kernel)
     strategy.ask()
     strategy.tell({0: x, 1: y})
-    literal = kernel(x, x).mean() - 2 * kernel(x, y).mean() + kernel(y, y).mean()
-    assert strategy.evidence().distances[0, 1] ** 2 == pytest.approx(literal, abs=1e-6)
+    expected = kernel(x, x).mean() - 2 * kernel(x, y).mean() + kernel(y, y).mean()
+    assert strategy.evidence().distances[0, 1] ** 2 == pytest.approx(expected, abs=1e-6)
     assert strategy.evidence().thresholds[0, 1] > 0
 
 

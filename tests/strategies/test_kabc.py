@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kabc import KABC, Gaussian, Linear, Partition, RandomFeatures, SettingsError
 from kabc.core.kernels import Kernel
+from tests import literal
 
 Samples = dict[int, NDArray[np.float64]]
 CENTRES = [0.0, 0.0, 8.0, 8.0, 16.0]
@@ -49,6 +50,15 @@ def test_published_rounds_use_fresh_samples_and_count_them_all() -> None:
     assert [r.number for r in strategy.rounds] == list(range(1, len(strategy.rounds) + 1))
     assert strategy.n_samples == 5 * sum(strategy.schedule.n(r.number) for r in strategy.rounds)
     assert strategy.evidence().counts.tolist() == [strategy.rounds[-1].n] * 5
+
+
+def test_round_k_has_the_threshold_of_the_paper_at_delta_k() -> None:
+    strategy, rng = published(), np.random.default_rng(0)
+    for k in range(1, 4):
+        strategy.tell(normal(strategy.ask(), rng))
+        seen, n = strategy.evidence(), strategy.schedule.n(k)
+        limit = literal.threshold(seen.variances[0], seen.variances[1], n, 5, 0.1 / (4 * k**2), 1.0)
+        assert seen.thresholds[0, 1] == pytest.approx(limit)
 
 
 def test_kept_samples_are_asked_for_once() -> None:

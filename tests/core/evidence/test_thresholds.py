@@ -101,6 +101,21 @@ def test_a_sure_gap_exceeds_the_threshold_at_the_true_variance(threshold: Thresh
     assert float(pair_thresholds(threshold.radii(n, np.full(6, variance), kernel, 0.05))[0, 1]) < gap
 
 
+def test_what_is_sure_of_the_published_threshold_is_the_lemma_of_the_paper() -> None:
+    """Lemma CLUSTER: n >= 128 / s^2 L, s^2 the smaller of gap^2 / V and 2 gap / sqrt(g-bar)."""
+    for gap, variance, s_squared in ((0.3, 0.4, 0.225), (0.3, 0.01, 0.6)):
+        enough = math.ceil(128 / s_squared * math.log(8 * 30 / 0.05))
+        assert VarianceAware().sure(enough, gap, variance, 6, Gaussian(1.0), 0.05)
+        assert not VarianceAware().sure(enough - 1, gap, variance, 6, Gaussian(1.0), 0.05)
+
+
+@pytest.mark.parametrize("threshold", [KernelUniform("pairs"), BoundedDifferences()], ids=ids)
+def test_what_is_sure_without_variances_is_a_gap_of_twice_the_threshold(threshold: Threshold) -> None:
+    height = float(pair_thresholds(threshold.radii(400, np.zeros(6), Gaussian(1.0), 0.05))[0, 1])
+    assert threshold.sure(400, 2.001 * height, 0.4, 6, Gaussian(1.0), 0.05)
+    assert not threshold.sure(400, 1.999 * height, 0.4, 6, Gaussian(1.0), 0.05)
+
+
 def test_separation_of_a_pair_is_the_smaller_of_two_ratios() -> None:
     assert squared_separation(0.5, 0.8, Gaussian(1.0)) == pytest.approx(0.25 / 0.8)
     assert squared_separation(0.5, 0.01, Gaussian(1.0)) == pytest.approx(1.0)

@@ -326,6 +326,12 @@ def test_earlier_representatives_stay_when_others_would_decide_more_but_not_the_
     assert kept.representatives == (0, 1) and kept.labels.tolist() == [0, 1, -1, -1, -1, -1, -1]
 
 
+def test_an_arm_that_is_told_apart_from_one_earlier_representative_only_does_not_join_them() -> None:
+    forced = forced_partition(graph(3, [(0, 1), (0, 2)]), None, representatives=(0, 1))
+    assert forced.representatives == (0, 1)
+    assert forced.n_groups_at_least == 2
+
+
 def test_earlier_representatives_may_be_an_array_and_too_few() -> None:
     told_apart = graph(4, list(combinations(range(4), 2)))
     forced = forced_partition(told_apart, 4, representatives=np.array([2]))  # type: ignore[arg-type]

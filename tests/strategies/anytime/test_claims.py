@@ -94,6 +94,18 @@ def test_evidence_once_reached_is_kept() -> None:
     assert not len(claim.wanted(nothing))
 
 
+@pytest.mark.parametrize("lost", ["joins", "pairs"])
+def test_what_was_lost_must_be_won_back(lost: str) -> None:
+    n = 4
+    joins, pairs = np.full((n, 2), LIMIT), np.full((n, n), LIMIT)
+    claim, nothing = new([0, 0, 1, 1]), np.zeros((n, n), dtype=np.bool_)
+    claim.bet(np.arange(n), -5.0 * (lost == "joins") + 0 * joins, -5.0 * (lost == "pairs") + 0 * pairs)
+    claim.bet(np.arange(n), joins, pairs)
+    assert not claim.proven(nothing)
+    claim.bet(np.arange(n), np.full((n, 2), 5.0), np.full((n, n), 5.0))
+    assert claim.proven(nothing)
+
+
 def test_pairs_told_apart_settle_what_they_refute() -> None:
     claim = new([0, 0, 1, 1])
     told = np.zeros((4, 4), dtype=np.bool_)

@@ -76,8 +76,9 @@ def test_with_few_columns_the_printed_number_errs_and_the_corrected_one_does_not
     assert errors_of_classification(Calibrated("corrected"), delta, runs) <= delta + chance
 
 
-def test_proven_numbers_are_those_of_the_theorem() -> None:
-    n, k, d, delta, gap, share, c = 50, 5, 100, 0.05, 2.0, 0.1, 30.0
+@pytest.mark.parametrize("c", [30.0, 1.0])
+def test_proven_numbers_are_those_of_the_theorem(c: float) -> None:
+    n, k, d, delta, gap, share = 50, 5, 100, 0.05, 2.0, 0.1
     rule = Proven(c)
     search = rule.search(n, k, d, delta, gap, share)
     u = math.ceil(8 / share * math.log(8 * k / delta))

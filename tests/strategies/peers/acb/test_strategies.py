@@ -13,7 +13,7 @@ import kabc
 from kabc import SampleError, SettingsError
 from kabc.strategies.peers.acb import ACB, ACBDagger, ACBStar
 from kabc.strategies.peers.acb.quantiles import chi_quantile
-from kabc.strategies.peers.acb.rules import Calibrated
+from kabc.strategies.peers.acb.rules import Calibrated, Proven
 from tests.strategies.peers.acb.examples import GAP, LABELS, MAKERS, MEANS, TRUTH, Active, Array, run
 
 
@@ -100,6 +100,35 @@ def test_searches_of_acb_star_run_through_all_levels() -> None:
     shares = [1 / 2, 1 / 4, 1 / 2, 1 / 8, 1 / 4, 1 / 2]
     expected = [math.ceil(8 / share * math.log(16 / s.delta)) for share, s in zip(shares, searches, strict=True)]
     assert [s.most_candidates for s in searches] == expected
+
+
+def test_proven_acb_classifies_with_half_of_delta() -> None:
+    strategy = MAKERS["proven"](10, 3, 0.1)
+    while not strategy.stopped:
+        strategy.tell({arm: np.tile(MEANS[arm], (n, 1)) for arm, n in strategy.ask().items()})
+    i, j = Proven(1.0).shares(10, 3, 5, 0.1 / 2, GAP)
+    assert sorted(strategy.evidence().counts.tolist()) == [2 * i] * 7 + [2 * j] * 3
+
+
+def test_acb_star_classifies_with_a_third_of_delta_and_the_measured_gap_over_the_root_of_two() -> None:
+    strategy = ACBStar(10, 3, 0.1, hanson_wright=1.0)
+    while not strategy.stopped:  # samples without noise: what is measured is the truth, 6 sqrt(2)
+        strategy.tell({arm: np.tile(MEANS[arm], (n, 1)) for arm, n in strategy.ask().items()})
+    i, j = Proven(1.0).shares(10, 3, 5, 0.1 / 3, 6.0)
+    assert sorted(strategy.evidence().counts.tolist()) == [2 * i] * 7 + [2 * j] * 3
+
+
+def test_every_search_of_acb_has_half_the_error_probability_of_the_one_before() -> None:
+    strategy, asked = ACB(10, 2, 0.1, min_gap=2.0, min_share=0.4), []
+    # equal arms without noise: every candidate is turned away at its first stage, so searches end without an answer
+    rule = Calibrated("corrected")
+    searches = [rule.search(10, 2, 5, 0.1 / 2**number, 2.0, 0.4) for number in (1, 2, 3)]
+    expected = [n for s in searches for n in (s.n_max, *[s.stages[0]] * math.ceil(s.most_candidates))]
+    for _ in range(1 + len(expected)):
+        request = strategy.ask()
+        asked.append(sum(request.values()))
+        strategy.tell({arm: np.zeros((n, 5)) for arm, n in request.items()})
+    assert [asked[0] + asked[1], *asked[2:]] == expected  # the very first sample tells the number of columns
 
 
 def test_searches_of_acb_dagger_halve_the_gap() -> None:

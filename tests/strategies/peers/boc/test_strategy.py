@@ -15,7 +15,7 @@ import pytest
 import kabc
 from benchmarks.boc import general_solver
 from kabc import SampleError, SettingsError
-from kabc.strategies.peers.boc import BOC, hardness, optimal_shares
+from kabc.strategies.peers.boc import BOC, hardness, optimal_shares, proven_threshold
 from tests.strategies.peers.boc.examples import (
     EASY,
     LABELS,
@@ -39,6 +39,17 @@ def test_two_groups_of_one_arm_that_look_alike_are_not_taken_for_two() -> None:
         for _ in itertools.islice(pulls(strategy, means, seed), 100):
             pass
         assert not strategy.stopped
+
+
+def test_it_stops_when_the_statistic_reaches_the_proven_threshold_and_not_before() -> None:
+    strategy, values, rounds = BOC(3, 2, 0.1), [0.0, 0.0, 4.0], 0
+    while not strategy.stopped:  # samples without noise: the estimate is the truth, so Z_1 = 0
+        strategy.tell({arm: [[values[arm]]] * n for arm, n in strategy.ask().items()})
+        rounds += 1
+        a, b, c = strategy.evidence().counts.tolist()
+        least = min(a, b)  # the nearest other partition moves one of the two arms at 0 to the one at 4
+        z = least * c / (least + c) * 16 / 2
+        assert strategy.stopped == (rounds > 1 and z >= proven_threshold(np.array([a, b, c]), 1, 0.1))
 
 
 def literal_boc(means: Array, k: int, delta: float, seed: int) -> list[int]:

@@ -75,6 +75,13 @@ def test_equal_arms_pass_a_permutation_test_as_often_as_promised(values: str) ->
         assert rejected >= binom.ppf(1e-6, runs, 0.1 * (1 - 2 / math.comb(12, 6)) ** most)
 
 
+def test_levels_of_all_pairs_and_rounds_sum_to_delta() -> None:
+    strategy = PermutationKABC(4, 2, 0.1, Gaussian(1.0))
+    levels = [6 * strategy.alpha(k) for k in range(1, 20_000)]  # six pairs
+    assert levels[0] == pytest.approx(6 * 0.1 / math.pi**2)
+    assert 0.0999 < math.fsum(levels) <= 0.1
+
+
 def test_identical_samples_are_never_told_apart() -> None:
     same = np.full((6, 1), 3.0)
     assert first_as_far(Gaussian(1.0), same, same, 1000, relabellings(6, (0,))) == 1

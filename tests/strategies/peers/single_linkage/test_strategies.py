@@ -13,6 +13,7 @@ import pytest
 import kabc
 from kabc import SampleError, SettingsError
 from kabc.core.partitions import single_linkage
+from kabc.strategies.peers.boc import proven_threshold
 from kabc.strategies.peers.single_linkage import ATBOC, LUCBBOC, BOCElim
 from kabc.strategies.peers.single_linkage.linkage import compiled_loops
 from tests.strategies.peers.single_linkage.examples import MAKERS, PAPER_1, PAPER_2, Array, Single, distances, run
@@ -72,6 +73,44 @@ def test_lucbboc_draws_the_critical_arms() -> None:
     strategy = run(LUCBBOC(5, 3, 0.1), 2 * PAPER_1)
     assert strategy.evidence().counts.argsort()[:2].tolist() == [4, 3]  # 3 and 4 matter little: their gaps are clear
     assert all(b.n_samples - a.n_samples in (1, 2) for a, b in itertools.pairwise(strategy.rounds))
+
+
+def stops_when(strategy: Single, values: list[float], sure: Callable[[list[int]], bool]) -> bool:
+    """Whether it stops as soon as, and not before, the counts of the arms make it sure; samples have no noise."""
+    while not strategy.stopped:
+        if strategy.rounds and sure(strategy.evidence().counts.tolist()):
+            return False
+        strategy.tell({arm: np.full((n, 1), values[arm]) for arm, n in strategy.ask().items()})
+    return sure(strategy.evidence().counts.tolist())
+
+
+def radius(n: int, delta: float) -> float:
+    return math.sqrt(2 * proven_threshold(np.array([n]), 1, delta) / n)
+
+
+def test_atboc_stops_when_the_nearest_alternative_costs_more_than_beta() -> None:
+    def sure(counts: list[int]) -> bool:
+        a, b, c = (1 / n for n in counts)  # arms at 0, 0, 4: tree edge (0, 1), pairs (0, 2) and (1, 2)
+        cost = min(16 / (2 * (4 * a + b + c)), 16 / (2 * (a + 4 * b + c)))
+        return cost > proven_threshold(np.array(counts), 1, 0.1)
+
+    assert stops_when(ATBOC(3, 2, 0.1), [0.0, 0.0, 4.0], sure)
+
+
+def test_lucbboc_stops_when_radii_at_delta_over_n_part_the_groups() -> None:
+    def sure(counts: list[int]) -> bool:
+        a, b, c = (radius(n, 0.1 / 3) for n in counts)
+        return 6 - max(a, b) - c > a + b  # the shortest distance between groups, the longest within
+
+    assert stops_when(LUCBBOC(3, 2, 0.1), [0.0, 0.0, 6.0], sure)
+
+
+def test_boc_elim_stops_when_the_gap_exceeds_every_gap_within() -> None:
+    def sure(counts: list[int]) -> bool:
+        a, b, c = (radius(n, 0.1 / 3) for n in counts)
+        return (6 - c) - max(a, b) > a + b  # between the intervals, and across those of one group
+
+    assert stops_when(BOCElim(3, 2, 0.1), [0.0, 0.0, 6.0], sure)
 
 
 def test_atboc_leaves_no_arm_behind() -> None:

@@ -43,6 +43,15 @@ def test_large_classes_find_the_truth_too(task: Task, seed: int) -> None:
     assert strategy.n_groups_at_least == n_clusters
 
 
+def test_a_class_is_judged_at_one_over_delta_and_pairs_at_their_number_over_delta() -> None:
+    for n_arms, threshold in ((4, 1 / 0.05), (20, 190 / 0.05)):
+        strategy = TaSFW(n_arms, 3, 0.05, alphabet=3)
+        strategy.ask()
+        strategy.tell({arm: [[0]] for arm in range(n_arms)})
+        assert strategy.judged_whole == (n_arms == 4)
+        assert strategy.evidence().log_threshold == pytest.approx(np.full((n_arms, n_arms), math.log(threshold)))
+
+
 def test_twenty_arms_are_judged_by_pairs_without_being_asked() -> None:
     pmfs = [A, B, C, A, B] * 4
     strategy = run(TaSFW(20, 3, 0.05, alphabet=3, batch=10), pmfs)

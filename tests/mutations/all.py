@@ -1,0 +1,13 @@
+"""Every mutant."""
+
+from __future__ import annotations
+
+from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests
+
+MUTANTS = (
+    *evidence.MUTANTS,
+    *answers.MUTANTS,
+    *anytime.MUTANTS,
+    *peers_by_means.MUTANTS,
+    *peers_by_tests.MUTANTS,
+)

@@ -1,0 +1,251 @@
+"""Mutants of the accounts of the anytime strategy: where its delta goes, and what counts as evidence."""
+
+from __future__ import annotations
+
+from tests.mutations.mutants import Mutant
+
+SHARES = (
+    Mutant(
+        "strategies/anytime/shares.py",
+        "share if self.n_clusters is None else share * (1 - CLAIMS)",
+        "share",
+        "pairs spend what the claims need",
+        "strategies/anytime/test_shares.py::test_all_arms_compared_pairs_and_claims_share_delta",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "CLAIMS * self.core(n_core)",
+        "self.core(n_core)",
+        "claims spend what the pairs need",
+        "strategies/anytime/test_shares.py::test_all_arms_compared_pairs_and_claims_share_delta",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "CLAIMS = 0.75",
+        "CLAIMS = 0.5",
+        "another share for claims than the documented one",
+        "strategies/anytime/test_shares.py::test_limits_are_those_of_the_theory",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "CORE = 0.5",
+        "CORE = 0.9",
+        "another share for the core than the documented one",
+        "strategies/anytime/test_shares.py::test_limits_are_those_of_the_theory",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "return self.delta if n_core == self.n_arms else self.delta * CORE",
+        "return self.delta",
+        "claims of the core spend what the arms outside need",
+        "strategies/anytime/test_errors.py::test_claims_of_a_core_have_three_quarters_of_the_half_that_the_core_has",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "self.delta * CORE / 2**stage",
+        "self.delta / 2**stage",
+        "pairs of the core spend what the arms outside need",
+        "strategies/anytime/test_errors.py::test_pairs_of_a_core_share_an_eighth_of_the_half_that_the_core_has",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "self.delta * CORE / 2**stage",
+        "self.delta * CORE / 2",
+        "every stage has the share of the first",
+        "strategies/anytime/test_shares.py::test_a_core_that_grows_for_ever_leaves_half_of_delta_to_the_arms_outside",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "only_stage = n_core == self.n_arms and stage == 1",
+        "only_stage = n_core == self.n_arms",
+        "the last stage has all of delta once more",
+        "strategies/anytime/test_shares.py::test_a_core_that_grows_until_it_has_all_arms_spends_no_more_than_delta",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "self.delta * (1 - CORE)",
+        "self.delta",
+        "the arms outside spend what the core needs",
+        "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "math.log(math.comb(n_core, 2) / self.pairs(n_core, stage))",
+        "math.log(1 / self.pairs(n_core, stage))",
+        "no union over pairs",
+        "strategies/anytime/test_errors.py::test_pairs_of_few_arms_share_a_quarter_of_delta",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "math.log(math.comb(n_core, 2) / self.pairs(n_core, stage))",
+        "math.log(n_core / self.pairs(n_core, stage))",
+        "a union over arms only",
+        "strategies/anytime/test_errors.py::test_pairs_of_few_arms_share_a_quarter_of_delta",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "math.log(number * (number + 1) / self.claims(n_core))",
+        "math.log(2 / self.claims(n_core))",
+        "every claim has the error share of the first",
+        "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "math.log(number * (number + 1) / self.claims(n_core))",
+        "math.log(number * (number + 1) / (2 * self.claims(n_core)))",
+        "claims spend their share twice",
+        "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "math.log((self.n_arms - n_core) / self.outside(n_core))",
+        "math.log(1 / self.outside(n_core))",
+        "no union over the arms outside the core",
+        "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
+    ),
+)
+
+LIMITS = (
+    Mutant(
+        "strategies/anytime/strategy.py",
+        "self._shares.pair_limit(self._core.size, self._core.stage)",
+        "self._shares.pair_limit(self._core.size, 1)",
+        "every wider core has the share of the first",
+        "strategies/anytime/test_errors.py::test_pairs_of_a_wider_core_have_half_of_the_share_of_the_one_before",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "limits[newcomers] = np.maximum(limits[newcomers], limit)",
+        "pass",
+        "arms of a later stage keep the limit of an earlier one",
+        "strategies/anytime/test_wealth.py::test_new_arms_get_the_new_limit_and_earlier_pairs_keep_theirs",
+    ),
+    Mutant(
+        "strategies/anytime/review.py",
+        "self._shares.claim_limit(self.n_claims, len(core))",
+        "self._shares.claim_limit(self.n_claims, self._shares.n_arms)",
+        "claims of a core have the share of a core of all arms",
+        "strategies/anytime/test_review.py::test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share",
+    ),
+    Mutant(
+        "strategies/anytime/review.py",
+        "self.n_claims += 1",
+        "self.n_claims = 1",
+        "every claim is the first one",
+        "strategies/anytime/test_errors.py::"
+        "test_the_kth_claim_needs_evidence_of_k_times_k_plus_one_over_three_quarters_of_delta",
+    ),
+    Mutant(
+        "strategies/anytime/review.py",
+        "self.guess = self.claim = None",
+        "self.guess = self.claim = None; self.n_claims = 0",
+        "claims count anew in each stage",
+        "strategies/anytime/test_review.py::test_after_the_core_was_widened_claims_go_on_counting",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "self.limits[outside] = np.inf",
+        "pass",
+        "arms outside are compared with the whole core",
+        "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
+    ),
+    Mutant(
+        "strategies/anytime/strategy.py",
+        "self._wealth.limit_outside(found.representatives, self._shares.outside_limit(self._core.size))",
+        "pass",
+        "arms outside keep the limit of pairs of the core",
+        "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
+    ),
+)
+
+BETS = (
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "np.maximum(self.best, self.log, out=self.best)",
+        "self.best[at] += np.maximum(factors, 0.0)",
+        "only bets that were won count",
+        "strategies/anytime/test_errors.py::test_evidence_is_the_largest_product_of_all_factors_so_far",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "self.log[at] += factors",
+        "self.log[at] = np.maximum(self.log[at] + factors, 0.0)",
+        "lost bets are forgotten",
+        "strategies/anytime/test_wealth.py::test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "mixed(log_factors, self.gains[at] + common)",
+        "mixed(log_factors, self.gains[at] + log_factors + common)",
+        "weights of experts see the round that they weigh",
+        "strategies/anytime/test_wealth.py::test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow",
+    ),
+    Mutant(
+        "strategies/anytime/review.py",
+        "mixed(log_factors, self._won_by[arms] + common)",
+        "mixed(log_factors, self._won_by[arms] + log_factors + common)",
+        "weights of experts see the round that they weigh, in claims",
+        "strategies/anytime/test_errors.py::"
+        "test_over_all_outcomes_of_a_round_no_claim_gains_on_average_from_equal_arms",
+    ),
+    Mutant(
+        "strategies/anytime/strategy.py",
+        "            self._bet(lesson)\n",
+        (
+            "            for learner, features in zip(self._learning.learners, lesson.features, strict=True):\n"
+            "                learner.absorb(features, lesson.batch.owners)\n"
+            "            self._learning.rescore(self._core.arms, *self._taught())\n"
+            "            self._bet(lesson)\n"
+        ),
+        "scores see the samples that they are bet on",
+        "strategies/anytime/test_errors.py::"
+        "test_over_all_outcomes_of_a_round_no_claim_gains_on_average_from_equal_arms",
+    ),
+)
+
+DECISIONS = (
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "reached = self.best >= self.limits",
+        "reached = self.best >= self.limits / 2",
+        "half of the evidence tells a pair apart",
+        "strategies/anytime/test_wealth.py::test_a_pair_is_told_apart_at_its_limit_and_keeps_the_number_of_that_round",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "reached[core, np.arange(len(core))] = False",
+        "pass",
+        "an arm is told apart from itself",
+        "strategies/anytime/test_wealth.py::test_an_arm_is_not_told_apart_from_itself_even_at_the_limit_of_1",
+    ),
+    Mutant(
+        "strategies/anytime/strategy.py",
+        "proven = claim if claim is not None and claim.proven(self._wealth.all_apart()) else None",
+        "proven = claim",
+        "a claim is accepted without a proof",
+        "strategies/anytime/test_errors.py::test_a_claim_is_accepted_when_each_arm_is_refuted_for_each_other_group",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "new[core] = (labels[core, None] != labels[core]) & (self.told[core] == 0)",
+        "new[core] = self.told[core] == 0",
+        "a proven claim tells arms of one group apart",
+        "strategies/anytime/test_wealth.py::test_a_proven_claim_tells_its_groups_apart_at_its_own_limit",
+    ),
+    Mutant(
+        "strategies/anytime/assignment.py",
+        "labels=np.where(may_belong.sum(axis=1) == 1,",
+        "labels=np.where(may_belong.sum(axis=1) >= 1,",
+        "an arm with two groups open is put into one",
+        "strategies/anytime/test_assignment.py::test_groups_follow_from_true_differences_only_and_are_never_mixed_up",
+    ),
+    Mutant(
+        "strategies/anytime/assignment.py",
+        "bool((self.labels >= 0).all())",
+        "bool((self.labels >= 0).any())",
+        "decided with open arms",
+        "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
+    ),
+)
+
+MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS)
