@@ -73,7 +73,7 @@ class Hamming(Kernel):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise SampleError(
             f"{self!r} compares {wanted}, got values of type {names}: {describe(samples)}; "
-            "convert them first (a missing value can be a separate category)"
+            "convert them first (a missing value can be a category as well)"
         )
 
 
