@@ -43,6 +43,7 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.samples import as_points, describe
 from kabc.core.settings import whole_number
+from kabc.core.words import counted, plural
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples
 from kabc.strategies.peers.tas_fw.classes import Task, checked_task, class_size
@@ -203,7 +204,7 @@ class TaSFW(Stepwise):
             ),
             rule=(
                 "reconstructed from the abstract: the stopping rule is not the authors'; it is proven here",
-                f"the first round draws each arm, every later one {_samples(self.batch)} in all",
+                f"the first round draws each arm, every later one {counted(self.batch, 'sample')} in all",
                 (
                     "the arm furthest behind the proportions of Frank-Wolfe is next"
                     if self.sampling == "frank-wolfe"
@@ -218,12 +219,9 @@ class TaSFW(Stepwise):
         if self.task == "odd-arm":
             return "one arm differs from all others and these are the same"
         if self.task == "matching-pairs":
-            return f"{self.n_arms - self.n_clusters} pairs of arms are the same and no other two arms are"
+            pairs = self.n_arms - self.n_clusters
+            return f"{counted(pairs, 'pair')} of arms {plural(pairs, 'is')} the same and no other two arms are"
         return exactly(self.n_clusters)
-
-
-def _samples(n: int) -> str:
-    return f"{n} sample{'' if n == 1 else 's'}"
 
 
 def _symbols(alphabet: object) -> dict[tuple[float, ...], int]:
