@@ -164,7 +164,7 @@ HUGE = {"shape": [10**9, 10**9], "kind": "float", "fill": 0.0}
         (put("names", value=[]), "names"),
         (put("names", 0, value=["a"]), "names.0"),
         (put("samples_per_arm", "a", value=-1), "samples_per_arm.a: .*greater than or equal to 0"),
-        (put("status", value="fine"), "status: input should be 'decided', 'stopped'"),
+        (put("status", value="fine"), "status: input should be 'decided', 'doubtful'"),
         (put("delta", value=2), "delta"),
         (put("seed", value="0"), "seed: input should be a valid integer"),
         (drop("delta"), "delta: field required"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,10 +36,18 @@ def test_an_old_file_is_the_same_result_when_it_is_saved_today(name: str, tmp_pa
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name.startswith("2-")])
-def test_a_file_of_this_version_is_written_again_as_it_is(name: str, tmp_path: Path) -> None:
+def test_a_file_of_this_version_is_written_again_with_all_it_has(name: str, tmp_path: Path) -> None:
     golden(name).save(tmp_path / "again.json")
     written = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
-    assert written == json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    before = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    assert known(before, written) == before
+
+
+def known(before: Any, written: Any) -> Any:
+    """What is written, without the fields that a version added later."""
+    if isinstance(before, dict):
+        return {key: known(value, written[key]) for key, value in before.items()}
+    return written
 
 
 def test_0_1_0_decided() -> None:

@@ -17,7 +17,7 @@ from kabc.core.errors import KabcError, SettingsError
 app = typer.Typer(
     name="kabc",
     help="Which of my N sources of data (arms) are the same - proven, with as few samples as possible.",
-    epilog="Exit codes: 0 decided, 3 undecided, 4 more groups than asked for, 2 bad input, 1 fault; "
+    epilog="Exit codes: 0 decided, 3 undecided, 4 more groups than asked for, 6 doubtful, 2 bad input, 1 fault; "
     "of compare: 0 same groups, 5 changed, 3 changed but only by a guess.",
     add_completion=False,
     pretty_exceptions_enable=False,

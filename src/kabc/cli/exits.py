@@ -15,8 +15,9 @@ BAD_INPUT = 2
 UNDECIDED = 3
 CONTRADICTED = 4
 CHANGED = 5
+DOUBTFUL = 6
 
-_OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED}
+_OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options)\b(?:=None)?")

@@ -13,7 +13,7 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.results.arrays import number, packed, unnumbered, unpacked
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
-from kabc.results.values import Result, Trace
+from kabc.results.values import Assumption, Result, Trace
 from kabc.results.words import told_apart_by_number
 from kabc.strategies.answers import Guarantee, Round
 
@@ -37,6 +37,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "version": VERSION,
         "status": result.status,
         "certified": result.certified,
+        "conditional_on": result.conditional_on,
         "names": list(map(packed_name, result.names)),
         "groups": [{"number": i, "arms": [key[name] for name in group]} for i, group in enumerate(result.groups, 1)],
         "labels": {text: int(label) + 1 for text, label in zip(keys, result.labels, strict=True)},
@@ -55,15 +56,24 @@ def _facts(result: Result) -> dict[str, Any]:
             "claim": why.claim,
             "assumptions": list(why.assumptions),
             "rule": list(why.rule),
+            "conditional_on": why.conditional_on,
         },
         "kernel": result.kernel,
         "seed": int(result.seed),
         "notes": list(result.notes),
+        "set_aside": {key[name]: reason for name, reason in result.set_aside.items()},
+        "assumptions": [
+            {"arm": None if one.arm is None else key[one.arm], "what": one.what, "evidence": number(one.evidence)}
+            for one in result.assumptions
+        ],
+        "k_doubt": None if result.k_doubt is None else float(result.k_doubt),
+        "failure": result.failure,
         "columns": list(map(str, result.columns)),
         "levels": {
             column: [[float(code), text] for code, text in known.items()] for column, known in result.levels.items()
         },
         "price": float(result.price),
+        "n_lost": int(result.n_lost),
         "spent": float(result.spent),
         "seconds": float(result.seconds),
     }
@@ -119,7 +129,7 @@ def result_of(document: Document) -> Result:
         evidence=_evidence(document.evidence, len(names)),
         samples_per_arm=dict(zip(names, drawn, strict=True)),
         rounds=tuple(Round(r.number, unnumbered(r.delta), r.n, r.n_samples, r.n_groups) for r in document.rounds),
-        guarantee=Guarantee(why.strategy, why.claim, tuple(why.assumptions), tuple(why.rule)),
+        guarantee=Guarantee(why.strategy, why.claim, tuple(why.assumptions), tuple(why.rule), why.conditional_on),
         delta=document.delta,
         n_clusters=document.n_clusters,
         n_groups_at_least=document.n_groups_at_least,
@@ -128,6 +138,11 @@ def result_of(document: Document) -> Result:
         n_pilot=document.n_pilot,
         n_unused=document.n_unused,
         notes=tuple(document.notes),
+        set_aside=_by_name("set_aside", document.set_aside, names, keys),
+        assumptions=_assumptions(document, names, keys),
+        k_doubt=document.k_doubt,
+        failure=document.failure,
+        n_lost=document.n_lost,
         price=document.price,
         seconds=document.seconds,
         columns=tuple(document.columns),
@@ -142,6 +157,24 @@ def _of_each_arm(what: str, given: Mapping[str, int], keys: tuple[str, ...]) -> 
         odd = sorted(given.keys() ^ set(keys))[0]
         raise ValueError(f"{what}: there must be one entry for each arm, {odd!r} is an arm without one, or no arm")
     return [given[key] for key in keys]
+
+
+def _by_name(
+    what: str, given: Mapping[str, str], names: tuple[Hashable, ...], keys: tuple[str, ...]
+) -> dict[Hashable, str]:
+    name = dict(zip(keys, names, strict=True))
+    for key in given:
+        if key not in name:
+            raise ValueError(f"{what}: {key!r} is no arm")
+    return {name[key]: text for key, text in given.items()}
+
+
+def _assumptions(document: Document, names: tuple[Hashable, ...], keys: tuple[str, ...]) -> tuple[Assumption, ...]:
+    name: dict[str | None, Hashable] = {None: None, **dict(zip(keys, names, strict=True))}
+    for part in document.assumptions:
+        if part.arm not in name:
+            raise ValueError(f"assumptions: {part.arm!r} is no arm")
+    return tuple(Assumption(name[part.arm], part.what, unnumbered(part.evidence)) for part in document.assumptions)
 
 
 def _labels(document: Document, keys: tuple[str, ...]) -> tuple[int, ...]:

@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema
 
+from kabc.strategies.answers import Status
+
 FORMAT = "kabc result"
 VERSION = 2
 
@@ -68,6 +70,7 @@ class GuaranteePart(_Part):
     claim: str
     assumptions: list[str]
     rule: list[str]
+    conditional_on: str = ""
 
 
 class RoundPart(_Part):
@@ -115,6 +118,14 @@ class TracePart(_Part):
     strength: ArrayPart = Field(description="(T, N, N): evidence of each pair in units of its threshold")
 
 
+class AssumptionPart(_Part):
+    """An assumption that the samples speak against."""
+
+    arm: str | None = Field(description="null: all arms together")
+    what: str
+    evidence: Number = Field(description="how many times as likely the samples are as if the assumption held")
+
+
 class Document(_Part):
     """A result of kabc. Without `rounds`, `evidence`, `samples` and `trace` it is the short form."""
 
@@ -122,8 +133,11 @@ class Document(_Part):
 
     format: Literal["kabc result"]
     version: Literal[2]
-    status: Literal["decided", "stopped", "budget", "exhausted", "contradicted", "interrupted"]
+    status: Status
     certified: bool = Field(description="whether the groups are certified; otherwise they are a guess")
+    conditional_on: str = Field(
+        default="", description="what was taken for granted, such as 'there are exactly 4 groups'; empty: nothing"
+    )
     names: list[Name] = Field(min_length=1, description="of the arms, with their types, in the order of the arms")
     groups: list[Group]
     labels: dict[str, int] = Field(description="for each arm the number of its group, counted from 1")
@@ -143,12 +157,20 @@ class Document(_Part):
     kernel: str = Field(description="empty for strategies without a kernel")
     seed: int
     notes: list[str]
+    set_aside: dict[str, str] = Field(default={}, description="arms that were not measured to the end, and why")
+    assumptions: list[AssumptionPart] = Field(default=[], description="assumptions that the samples refute")
+    k_doubt: float | None = Field(
+        default=None,
+        description="evidence, as a betting ratio, that one group is two: a heuristic; null: not looked for",
+    )
+    failure: str = Field(default="", description="what ended the run, with status failed")
     columns: list[str] = Field(description="of a sample, where known")
     levels: dict[str, list[Annotated[tuple[float, str], Strict(False)]]] = Field(
         description="for columns of categories: pairs of the number in `samples` and the category"
     )
     price: float = Field(ge=0, description="of one sample")
-    spent: float = Field(ge=0, description="price of all samples")
+    n_lost: Count = Field(default=0, description="draws that were paid for and gave no sample")
+    spent: float = Field(ge=0, description="price of all samples and lost draws")
     seconds: float = Field(ge=0)
     certificate: str | None = Field(default=None, description="the certificate as text, where asked for")
     rounds: list[RoundPart] | None = None

@@ -41,6 +41,27 @@ class Trace:
         raise TypeError("a Trace holds arrays, so it has no hash; use another key, such as id(trace)")
 
 
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """An assumption that the samples speak against: of which arm (None: of all together), what, and how strongly.
+
+    `evidence` is a betting ratio: 400 means that the samples are 400 times as likely as if the assumption held.
+
+    Examples
+    --------
+    >>> from kabc.results.values import Assumption
+    >>> print(Assumption("host 7", "later samples differ from earlier ones", 1234.5))
+    host 7: later samples differ from earlier ones (evidence 1,200 : 1)
+    """
+
+    arm: Hashable | None
+    what: str
+    evidence: float
+
+    def __str__(self) -> str:
+        return words.assumption(self)
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The answer: which arms are the same, what it cost and why it may be trusted.
@@ -57,8 +78,21 @@ class Result:
         Samples of a round that was not finished: drawn and counted, but not tested.
     notes : tuple of str
         What was decided about the values, and heuristic warnings.
+    conditional_on : str
+        What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was.
+    set_aside : dict
+        Arms that were not measured to the end, with the reason. Their label is -1.
+    assumptions : tuple of Assumption
+        Assumptions that the samples refute. The status is then "doubtful", and the groups are not certified.
+    k_doubt : float or None
+        Evidence, as a betting ratio, that one group is two and K too small: a heuristic. None where it was not looked
+        for.
     price : float
         Of one sample.
+    n_lost : int
+        Draws that were paid for without a sample to show: retries, refused calls, warm-ups, lost workers.
+    failure : str
+        What ended the run, with status "failed".
     seconds : float
         How long the run took.
     samples : dict
@@ -92,7 +126,12 @@ class Result:
     n_pilot: int = 0
     n_unused: int = 0
     notes: tuple[str, ...] = ()
+    set_aside: dict[Hashable, str] = field(default_factory=dict)
+    assumptions: tuple[Assumption, ...] = ()
+    k_doubt: float | None = None
     price: float = 0.0
+    n_lost: int = 0
+    failure: str = ""
     seconds: float = 0.0
     columns: tuple[str, ...] = field(default=(), repr=False)
     levels: dict[str, dict[float, str]] = field(default_factory=dict, repr=False)  # categories behind the numbers
@@ -105,11 +144,17 @@ class Result:
         return self.status == "decided"
 
     @property
+    def conditional_on(self) -> str:
+        """What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was."""
+        return words.condition(self)
+
+    @property
     def groups(self) -> tuple[tuple[Hashable, ...], ...]:
         """Names of the arms of each group, in the order of the labels."""
         groups: list[list[Hashable]] = [[] for _ in range(max(self.labels) + 1)]
         for name, label in zip(self.names, self.labels, strict=True):
-            groups[label].append(name)
+            if label >= 0:  # -1: set aside
+                groups[label].append(name)
         return tuple(map(tuple, groups))
 
     @property
@@ -119,8 +164,8 @@ class Result:
 
     @property
     def spent(self) -> float:
-        """Price of all samples."""
-        return self.price * self.n_samples
+        """Price of all samples, and of draws that gave none."""
+        return self.price * (self.n_samples + self.n_lost)
 
     @property
     def needs(self) -> dict[Hashable, int] | None:

@@ -10,16 +10,20 @@ import numpy as np
 
 from kabc.core.words import counted, percent, plural
 from kabc.strategies.answers import Status
+from kabc.strategies.wording import exactly
 
 if TYPE_CHECKING:
-    from kabc.results.values import Result
+    from kabc.results.values import Assumption, Result
 
 STATUS_WORDS: dict[Status, str] = {
     "decided": "decided: the groups are certified",
+    "doubtful": "doubtful: an assumption does not hold, the groups are not certified",
     "stopped": "stopped by a heuristic: nothing is certified, the groups are a guess",
+    "stalled": "undecided: nothing new was learned lately, the groups are a guess",
     "budget": "undecided: the budget is spent, the groups are a guess",
     "exhausted": "undecided: too few rows are left for another round, the groups are a guess",
     "interrupted": "undecided: the run was interrupted, the groups are a guess",
+    "failed": "undecided: the run failed, the groups are a guess",
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
@@ -38,9 +42,7 @@ def _claim(result: Result) -> tuple[str, str]:
     asked = result.n_clusters
     if result.status == "decided":
         condition = (
-            "under the assumptions of the certificate"
-            if asked is None
-            else f"if there {plural(asked, 'is')} exactly {counted(asked, 'group')}"
+            f"if {result.conditional_on}" if result.conditional_on else "under the assumptions of the certificate"
         )
         groups = counted(len(result.groups), "group")
         return f"{groups}, wrong with probability at most {percent(result.delta)} {condition}", ""
@@ -48,6 +50,19 @@ def _claim(result: Result) -> tuple[str, str]:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
     return STATUS_WORDS[result.status], ""
+
+
+def condition(result: Result) -> str:
+    """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
+    if result.guarantee.conditional_on or result.status != "decided" or result.n_clusters is None:
+        return result.guarantee.conditional_on
+    return exactly(result.n_clusters)
+
+
+def assumption(found: Assumption) -> str:
+    """What the samples speak against, and how strongly."""
+    whose = "all arms" if found.arm is None else one_line(found.arm)
+    return f"{whose}: {found.what} (evidence {float(f'{found.evidence:.2g}'):,.6g} : 1)"
 
 
 def text(result: Result) -> str:
@@ -81,6 +96,8 @@ def certified_lines(result: Result) -> list[str]:
         return []
     doubt = f"wrong with probability at most {percent(result.delta)}"
     at_least = counted(result.n_groups_at_least, "group")
+    if result.conditional_on:
+        doubt += f" if {result.conditional_on}"
     return [f"certified, {doubt}: at least {at_least}; {_pairs_told_apart(result)}"]
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Status = Literal["decided", "stopped", "budget", "exhausted", "contradicted", "interrupted"]
+Status = Literal[
+    "decided", "doubtful", "stopped", "stalled", "budget", "exhausted", "contradicted", "interrupted", "failed"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,14 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """Why a strategy's answer may be trusted: its name, claim, assumptions and rule, in words with the constants."""
+    """Why a strategy's answer may be trusted: its name, claim, assumptions and rule, in words with the constants.
+
+    `conditional_on` is a condition of what is certified that people chose themselves, such as "there are exactly 4
+    groups"; empty if there is none.
+    """
 
     strategy: str
     claim: str
     assumptions: tuple[str, ...]
     rule: tuple[str, ...]
+    conditional_on: str = ""
