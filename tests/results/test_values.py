@@ -41,6 +41,8 @@ def changed(value: Any) -> Any:
             other = value.copy()
             other.flat[-1] = 0 if other.flat[-1] != 0 else 1
             return other
+        case None:
+            return 12.5
         case str():
             return f"{value}."
         case tuple():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 STATUS_WORDS: dict[Status, str] = {
     "decided": "decided: the groups are certified",
-    "doubtful": "doubtful: an assumption does not hold, the groups are not certified",
+    "doubtful": "doubtful: an assumption does not hold, the groups are a guess",
     "stopped": "stopped by a heuristic: nothing is certified, the groups are a guess",
     "stalled": "undecided: nothing new was learned lately, the groups are a guess",
     "budget": "undecided: the budget is spent, the groups are a guess",
