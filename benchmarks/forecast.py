@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,11 @@ CAP = 60_000
 def normals(means: Sequence[float], deviations: Sequence[float] | None = None) -> list[Law]:
     """Normal arms."""
     spread = [1.0] * len(means) if deviations is None else deviations
-    return [lambda n, rng, m=m, s=s: rng.normal(m, s, n) for m, s in zip(means, spread, strict=True)]
+    return [partial(_normal, mean, deviation) for mean, deviation in zip(means, spread, strict=True)]
+
+
+def _normal(mean: float, deviation: float, n: int, rng: np.random.Generator) -> Array:
+    return rng.normal(mean, deviation, n)
 
 
 def timing(slower: float = 1.0, wider: float = 1.0, stalls: float = 0.0) -> Law:

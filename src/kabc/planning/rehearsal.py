@@ -42,7 +42,7 @@ class SimulatedPlan:
     Examples
     --------
     >>> import kabc
-    >>> plan = kabc.plan(n_arms=4, n_clusters=2, gap=6.0, strategy="anytime", progress=False)
+    >>> plan = kabc.plan(n_arms=2, n_clusters=2, delta=0.2, gap=5.0, progress=False)
     >>> len(plan.samples), plan.n_given_up, plan.sure_samples is None
     (5, 0, True)
     """
