@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from kabc.core.arrays import Index
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import Partition, components
+from kabc.core.partitions import Partition
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
 from kabc.core.settings import expect_several_groups, whole_number
@@ -39,6 +39,7 @@ from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.guesses import agreeing
 
 
 class AnytimeKABC(Stepwise):
@@ -224,10 +225,12 @@ class AnytimeKABC(Stepwise):
         labels = np.full(self.n_arms, -1) if self._assignment is None else self._assignment.labels
         if self._status == "decided":
             return Partition.of(labels.tolist(), certified=True)
-        if self.n_clusters is None or not self._learning.scorers:
-            return components(~self.evidence().told_apart)
-        guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-        return Partition.of(np.maximum(guess, 0).tolist())  # arms without samples: anywhere
+        guess: Index = np.zeros(self.n_arms, dtype=np.intp)
+        if self.n_clusters is not None and self._learning.scorers:
+            guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
+            guess = np.maximum(guess, 0)  # arms without samples: anywhere
+        seen = self._wealth.evidence(self._learning.counts, copied=False)
+        return agreeing(Partition.of(guess.tolist()), seen, self._at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
         return self._wealth.evidence(self._learning.counts)
