@@ -61,7 +61,7 @@ MISTAKES = [
     ("one command", "--command a=true --clusters 2", ["2 arms"]),
     ("one group", "good.csv --arm machine --clusters 1", ["--clusters=1", "nothing to test", "leave --clusters out"]),
     ("one group in a file", "good.csv --arm machine --config one.toml", ["--clusters=1", "nothing to test"]),
-    ("no end", "--command a=true --command b=true", ["--clusters", "--max-samples"]),
+    ("no end", "--command a=true --command b=true --strategy kabc", ["--clusters", "--max-samples"]),
     ("command that fails", "--command a=false --command b=false --clusters 2", ["exit", "1"]),
     ("command that hangs", "--config hang.toml --clusters 2", ["0.2"]),
     ("command that prints rubbish", "--command a='echo x' --command b='echo y' --clusters 2", ["number"]),

@@ -49,7 +49,17 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "stalled":
+        return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _stalled(result: Result) -> str:
+    """For how long nothing was learned: since the round that told the last pair apart."""
+    last = int(result.evidence.told.max(initial=0))
+    before = next((one.n_samples for one in result.rounds if one.number == last), 0)
+    idle = counted(result.rounds[-1].n_samples - before, "sample") if result.rounds else "samples"
+    return f"undecided: nothing new was learned in the last {idle}, the groups are a guess"
 
 
 def condition(result: Result) -> str:
