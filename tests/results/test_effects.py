@@ -21,7 +21,7 @@ from tests.results.examples import answer
 
 
 def with_samples(groups: str, samples: dict[str, Any], **changes: Any) -> kabc.Result:
-    rows = {name: np.asarray(values).reshape(len(values), -1) for name, values in samples.items()}
+    rows: dict[Any, Any] = {name: np.asarray(values).reshape(len(values), -1) for name, values in samples.items()}
     return dataclasses.replace(answer(groups), samples=rows, **changes)
 
 
@@ -55,7 +55,8 @@ def test_the_reference_is_the_group_with_most_arms() -> None:
 def test_values_of_both_signs_have_a_difference_not_a_ratio() -> None:
     effects = with_samples("ab|c", {"a": spaced(-1, 1), "b": spaced(-1, 1), "c": spaced(2, 4)}).effects
     contrast = effects.groups[1].columns[0].contrasts[0]
-    assert (contrast.what, contrast.value) == ("difference", pytest.approx(3.0))
+    assert contrast.what == "difference"
+    assert contrast.value == pytest.approx(3.0)
     assert contrast.size == pytest.approx(3 * 3.29 / 1.8)
 
 
@@ -101,7 +102,7 @@ def test_texts_as_samples_and_flags_are_categories() -> None:
 
 
 def test_a_missing_number_is_no_zero() -> None:
-    rows = {name: np.array([[5.0, 0.0], [0.0, 1.0]]) for name in "abc"}
+    rows: dict[Any, Any] = {name: np.array([[5.0, 0.0], [0.0, 1.0]]) for name in "abc"}
     made = dataclasses.replace(answer("ab|c"), samples=rows, columns=("ms", "ms missing"))
     ms, missing = made.effects.groups[0].columns
     assert (ms.n, ms.median) == (2, 5.0)
@@ -109,7 +110,7 @@ def test_a_missing_number_is_no_zero() -> None:
 
 
 def test_features_of_texts_are_left_out() -> None:
-    rows = {name: np.array([[5.0, 0.25]]) for name in "abc"}
+    rows: dict[Any, Any] = {name: np.array([[5.0, 0.25]]) for name in "abc"}
     made = dataclasses.replace(answer("ab|c"), samples=rows, columns=("ms", "comment[0]"))
     assert [column.column for column in made.effects.groups[0].columns] == ["ms"]
 
@@ -168,9 +169,9 @@ def test_the_odd_arm_comes_first_and_its_distance_is_that_of_the_others_together
 
 
 def fleet(n: int) -> kabc.Result:
-    names = tuple(f"h{i:03d}" for i in range(n))
+    names: tuple[Any, ...] = tuple(f"h{i:03d}" for i in range(n))
     rng = np.random.default_rng(0)
-    samples = {name: rng.normal([4.0 * (i == 7), 0.0], 1, (100, 2)) for i, name in enumerate(names)}
+    samples: dict[Any, Any] = {name: rng.normal([4.0 * (i == 7), 0.0], 1, (100, 2)) for i, name in enumerate(names)}
     made = answer("ab|c")
     return dataclasses.replace(
         made,
@@ -216,7 +217,7 @@ def test_a_group_has_one_line_with_its_unit() -> None:
 
 def test_only_the_columns_that_distinguish_most_are_printed() -> None:
     rng = np.random.default_rng(0)
-    rows = {name: rng.normal([0] * 10 + [9 * (name == "c")], 1, (50, 11)) for name in "abc"}
+    rows: dict[Any, Any] = {name: rng.normal([0] * 10 + [9 * (name == "c")], 1, (50, 11)) for name in "abc"}
     text = str(dataclasses.replace(answer("ab|c"), samples=rows))
     assert text.count(": median") == 6
     assert text.splitlines()[2].startswith("    column 11: median")

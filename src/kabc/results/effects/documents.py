@@ -39,11 +39,12 @@ def _column(effect: ColumnEffect) -> dict[str, Any]:
         "n": effect.n,
         **{name: number(getattr(effect, name)) for name in figures},
         "shares": [[level, share] for level, share in effect.shares],
-        "contrasts": list(map(_contrast, effect.contrasts)),
+        "contrasts": list(map(contrast_document, effect.contrasts)),
     }
 
 
-def _contrast(contrast: Contrast) -> dict[str, Any]:
+def contrast_document(contrast: Contrast) -> dict[str, Any]:
+    """As `ContrastPart` describes it."""
     figures = ("value", "low", "high", "size")
     return {
         "what": contrast.what,

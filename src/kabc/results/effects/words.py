@@ -77,13 +77,18 @@ def column_lines(column: ColumnEffect, reference: int | None) -> list[str]:
 
 
 def described(column: ColumnEffect) -> str:
+    """The column, and where its values lie."""
+    return f"{plain(column.column)}: {values_text(column)}"
+
+
+def values_text(column: ColumnEffect) -> str:
     """Where the values of a column lie."""
     if column.shares:
         listed = ", ".join(f"{plain(level)} {per_cent(share)}" for level, share in column.shares[:_MOST_LEVELS])
         more = f" and {len(column.shares) - _MOST_LEVELS} more" if len(column.shares) > _MOST_LEVELS else ""
-        return f"{plain(column.column)}: {listed}{more}"
+        return f"{listed}{more}"
     median, low, high = figures(column)
-    return f"{plain(column.column)}: median {median}, 5-95 % {low} to {high}"
+    return f"median {median}, 5-95 % {low} to {high}"
 
 
 def contrast_words(column: ColumnEffect, reference: int | None) -> list[str]:
