@@ -157,7 +157,7 @@ def test_effects_are_shown_in_units_with_their_intervals() -> None:
     assert "no part of the guarantee" in page.text
     assert f"{column.median:.2f}" in page.text
     assert re.search(r"median \+[\d.]+ against group 1 \(\+?[\d.-]+ to \+[\d.]+\)", page.text)
-    assert "share of 1" in page.text  # the flag
+    assert "share of 1: " in page.text  # the flag
 
 
 def test_every_arm_has_its_quantiles_the_odd_ones_first() -> None:

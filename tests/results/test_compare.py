@@ -276,7 +276,7 @@ def test_categories_that_moved() -> None:
     found = kabc.compare(flags(0.05, 0), flags(0.6, 1))
     assert [one.contrast.what for one in found.moved] == ["share", "share"]
     assert found.alarm
-    assert "group of a, b moved: failed share of 1 6" in str(found)
+    assert "group of a, b moved: failed share of 1: 6" in str(found)
     assert kabc.compare(flags(0.0, 0), flags(0.6, 1)).alarm
 
 

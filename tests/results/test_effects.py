@@ -90,7 +90,7 @@ def test_categories_are_compared_by_their_shares() -> None:
     assert math.isnan(column.median)
     (contrast,) = column.contrasts
     assert (contrast.what, contrast.at, contrast.shares) == ("share", "red", (0.0, 0.75))
-    assert "    colour: green 75 %, missing 25 %; share of red 0 %, 75 % in group 1" in str(made)
+    assert "    colour: green (75 %), missing (25 %); share of red: 0 %, 75 % in group 1" in str(made)
 
 
 def test_texts_as_samples_and_flags_are_categories() -> None:
@@ -107,6 +107,14 @@ def test_a_missing_number_is_no_zero() -> None:
     ms, missing = made.effects.groups[0].columns
     assert (ms.n, ms.median) == (2, 5.0)
     assert missing.shares == (("0", 0.5), ("1", 0.5))
+
+
+def test_a_failed_sample_has_no_value() -> None:
+    rows: dict[Any, Any] = {name: np.array([[5.0, 0.0], [0.0, 1.0]]) for name in "abc"}
+    made = dataclasses.replace(answer("ab|c"), samples=rows, columns=("ms", "failed"))
+    encoded = dataclasses.replace(made, notes=("failures: encoded as a value of their own",))
+    assert [column.n for column in encoded.effects.groups[0].columns] == [2, 4]
+    assert [column.n for column in made.effects.groups[0].columns] == [4, 4]  # just a column with this name
 
 
 def test_features_of_texts_are_left_out() -> None:
@@ -191,6 +199,15 @@ def test_odd_ones_are_named_in_a_fleet_and_only_there() -> None:
     assert lines[start + 2].startswith("effects: estimates")
     assert "odd ones" not in str(fleet(12))
     assert len(fleet(300).to_dict()["effects"]["arms"]) == 300
+
+
+def test_arms_of_a_large_group_are_not_called_odd() -> None:
+    halves = dataclasses.replace(fleet(40), labels=tuple(int(i % 2) for i in range(40)))
+    shifted = {name: rows + 3 * (i % 2) for i, (name, rows) in enumerate(halves.samples.items())}
+    made = dataclasses.replace(halves, samples=shifted)
+    assert made.effects.arms[0].oddness > 0
+    assert "odd ones" not in str(made)
+    assert "odd ones" in str(dataclasses.replace(made, labels=(0,) * 40))
 
 
 def test_equal_arms_do_not_stand_out() -> None:

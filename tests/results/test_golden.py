@@ -94,7 +94,7 @@ def test_0_1_0_undecided() -> None:
         "undecided: the budget is spent, the groups are a guess (200 samples)",
         "certified, wrong with probability at most 5 %: at least 1 group; 0 of 6 pairs are told apart",
         "  group 1 (guess), 4 arms: w, x, y, z",
-        "    colour: green 57 %, red 43 %",
+        "    colour: green (57 %), red (43 %)",
         "    ms: median 4.89, 5-95 % 3.49 to 6.59",
         "effects: estimates with 95 % bootstrap intervals, no part of the guarantee",
         "samples per arm: 50",

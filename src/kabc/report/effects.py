@@ -72,7 +72,7 @@ def _group_row(number: int, column: ColumnEffect, reference: int | None) -> Row:
 def _figures(column: ColumnEffect) -> Row:
     """Median, 5 %, 95 %, mean and sd; for categories their shares."""
     if column.shares:
-        listed = ", ".join(f"{plain(level)} {per_cent(share)}" for level, share in column.shares[:_MOST_LEVELS])
+        listed = ", ".join(f"{plain(level)} ({per_cent(share)})" for level, share in column.shares[:_MOST_LEVELS])
         return [clean(listed), "", "", "", ""]
     places = decimals(column.high - column.low, column.median if column.low > 0 else math.inf)
     values = (column.median, column.low, column.high, column.mean, column.sd)

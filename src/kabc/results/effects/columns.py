@@ -54,14 +54,16 @@ def readable_columns(result: Result) -> list[Readable]:
     width = next(iter(kept.values())).shape[1]
     names = column_names(result.columns, width)
     places = {name: i for i, name in enumerate(names)}
+    # a missing number, and every value of a failed sample, is written as 0, with an indicator beside it
+    encoded = any(note.startswith("failures: encoded") for note in result.notes)
+    failed = places.get("failed") if encoded else None
     found = []
     for place, name in enumerate(names[:_MOST_COLUMNS]):
         if FEATURE.fullmatch(name) and len(result.columns) == width:
             continue
         values = {arm: rows[:, place] for arm, rows in kept.items()}
-        gone = places.get(f"{name} missing")  # a missing number is 0, with an indicator beside it
-        if gone is not None:
-            values = {arm: column[kept[arm][:, gone] != 1] for arm, column in values.items()}
+        for gone in {places.get(f"{name} missing"), failed} - {None, place}:
+            values = {arm: rows[rows[:, gone] != 1, place] for arm, rows in kept.items()}
         found.append(_readable(name, values, result.levels.get(name)))
     return [column for column in found if column.values]
 

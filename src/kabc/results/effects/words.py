@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kabc.core.words import counted
@@ -14,6 +15,7 @@ MOST_COLUMNS = 3  # in a printed group
 _MOST_LEVELS = 4  # in a printed line
 _MOST_ODD = 5
 _FEWEST_ARMS = 13  # from here on, the odd ones are named
+_ODD_SHARE = 0.1  # of the arms, in the group of an arm that is called odd
 _WIDTH = 112  # of a line; longer ones go on in the next
 
 ESTIMATES = "effects: estimates with 95 % bootstrap intervals, no part of the guarantee"
@@ -47,8 +49,10 @@ def closing_lines(effects: Effects) -> list[str]:
 
 
 def odd_lines(effects: Effects, fewest: int = _FEWEST_ARMS) -> list[str]:
-    """The arms that stand out most, where there are many arms."""
-    odd = [arm for arm in effects.arms if arm.oddness > 0]
+    """The arms that stand out most, where there are many arms; those of large groups only differ from other groups."""
+    sizes = Counter(arm.group for arm in effects.arms)
+    few = _ODD_SHARE * len(effects.arms) if len(sizes) > 1 else math.inf
+    odd = [arm for arm in effects.arms if arm.oddness > 0 and sizes[arm.group] <= max(few, 1)]
     if len(effects.arms) < fewest or not odd:
         return []
     lines = ["odd ones first, each arm against all others together (descriptive, largest Kolmogorov-Smirnov distance):"]
@@ -84,7 +88,7 @@ def described(column: ColumnEffect) -> str:
 def values_text(column: ColumnEffect) -> str:
     """Where the values of a column lie."""
     if column.shares:
-        listed = ", ".join(f"{plain(level)} {per_cent(share)}" for level, share in column.shares[:_MOST_LEVELS])
+        listed = ", ".join(f"{plain(level)} ({per_cent(share)})" for level, share in column.shares[:_MOST_LEVELS])
         more = f" and {len(column.shares) - _MOST_LEVELS} more" if len(column.shares) > _MOST_LEVELS else ""
         return f"{listed}{more}"
     median, low, high = figures(column)
@@ -114,7 +118,7 @@ def contrast_text(contrast: Contrast, than: str) -> str:
     here, there = contrast.shares or (math.nan, math.nan)
     other = f"in{than}" if than else "there"
     if contrast.what == "share":
-        return f"share of {plain(contrast.at)} {per_cent(here)}, {per_cent(there)} {other}"
+        return f"share of {plain(contrast.at)}: {per_cent(here)}, {per_cent(there)} {other}"
     limit = f"{float(contrast.at or 0):,.6g}"
     return f"{per_cent(here)} of values {contrast.what} {limit}, {per_cent(there)} {other}"
 
