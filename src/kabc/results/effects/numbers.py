@@ -13,7 +13,7 @@ from kabc.core.arrays import Array
 from kabc.results.effects.values import ColumnEffect, Contrast
 
 N_DRAWS = 2_000  # of a bootstrap
-_FEWEST_FOR_SPREAD = 20  # values of each group; below, the outer quantiles are the extremes
+_FEWEST_FOR_SPREAD = 10  # values of each group; below, the outer quantiles are nearly the extremes
 _FEWEST_BEYOND = 3  # values in a tail, in one of the two groups
 _SMALL = 0.2  # a tail is mentioned from this standardised effect on ("small" after Cohen)
 _NORMAL_WIDTH = 3.29  # standard deviations from the 5 % to the 95 % quantile of a normal law
