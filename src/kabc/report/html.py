@@ -30,7 +30,7 @@ from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import headline
+from kabc.results.words import CANNOT_TELL, cannot_tell, headline
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -106,7 +106,7 @@ def _sentence(result: Result) -> str:
 def _needs(result: Result) -> str:
     ranked = sorted((result.needs or {}).items(), key=lambda entry: -entry[1])
     if not ranked:
-        return ""
+        return f"<p>{CANNOT_TELL[0].upper()}{CANNOT_TELL[1:]}.</p>" if cannot_tell(result) else ""
     texts = dict(zip(result.names, names_of(result), strict=True))
     listed = ", ".join(f"{number:,} of {_name(texts[name])}" for name, number in ranked[:_MOST_NEEDS])
     rest = ranked[_MOST_NEEDS:]

@@ -28,6 +28,8 @@ STATUS_WORDS: dict[Status, str] = {
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
+CANNOT_TELL = "how many more samples it takes cannot be told yet"
+
 _MOST_NAMED = 6  # arms whose needs are printed one by one
 
 
@@ -145,8 +147,16 @@ def _remarks(result: Result) -> list[str]:
     if result.price:
         lines.append(f"spent: {result.spent:,.6g}")
     if result.needs is not None:
-        lines.append(f"needs about {_listed(result.needs)} (an estimate, from how the evidence grew so far)")
+        lines.append(f"needs about {_listed(result.needs)} (an estimate)")
+    elif cannot_tell(result):
+        lines.append(CANNOT_TELL)
     return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def cannot_tell(result: Result) -> bool:
+    """Whether more samples could decide, but nobody knows how many."""
+    undecided = result.status in ("budget", "exhausted", "interrupted", "failed")
+    return undecided and result.n_clusters is not None and result.needs is None
 
 
 def _seen(result: Result) -> list[str]:
