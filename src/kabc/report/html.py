@@ -26,7 +26,7 @@ from kabc.report.svg import clean
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import headline
+from kabc.results.words import headline, spent
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -119,7 +119,7 @@ def _facts(result: Result) -> str:
         "Delta": f"{result.delta:g}",
     }
     if result.price:
-        facts["Spent"] = f"{result.spent:,.6g}"
+        facts["Spent"] = spent(result)
     if result.seconds:
         facts["Time"] = _duration(result.seconds)
     items = "".join(f"<div><dt>{name}</dt><dd>{clean(value)}</dd></div>" for name, value in facts.items())

@@ -124,10 +124,18 @@ def _remarks(result: Result) -> list[str]:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
     if result.price:
-        lines.append(f"spent: {result.spent:,.6g}")
+        lines.append(f"spent: {spent(result)}")
     if result.needs is not None:
         lines.append(f"needs about {_listed(result.needs)} (an estimate, from how the evidence grew so far)")
     return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def spent(result: Result) -> str:
+    """The bill, and how many of the draws on it gave no sample."""
+    if not result.n_lost:
+        return f"{result.spent:,.6g}"
+    draws = counted(result.n_samples + result.n_lost, "draw")
+    return f"{result.spent:,.6g} ({result.n_lost:,} of {draws} gave no sample)"
 
 
 def _seen(result: Result) -> list[str]:
