@@ -62,7 +62,7 @@ def test_a_sample_that_is_no_number_loses_nothing() -> None:
         drawn.append(n)
         return np.where(sum(drawn) > 100, np.nan, rng.normal(size=n))
 
-    with pytest.raises(SampleError, match="arm 'b': .*nan") as caught:
+    with pytest.raises(SampleError, match=r"arm 'b': .*nan") as caught:
         run(lasting(draw), **TWO | {"n_clusters": 3})
     found = caught.value.result
     assert found.samples_per_arm["b"] == sum(drawn)

@@ -80,6 +80,8 @@ def _answer(result: Result) -> str:
     head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
     parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
+    if result.failure:
+        parts.insert(1, f"<p>{clean(result.failure)}</p>")
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
 
 

@@ -123,6 +123,8 @@ def _remarks(result: Result) -> list[str]:
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.failure:
+        lines.append(f"failure: {one_line(result.failure)}")
     if result.price:
         lines.append(f"spent: {spent(result)}")
     if result.needs is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -54,6 +55,12 @@ class Interrupts:
         """The run has ended: from now on its answer matters more than a signal."""
         self._over = True
 
+    def ignore(self) -> None:
+        """Let no signal change the exit code of an answer any more: Python itself would restore the deadly default."""
+        if self._over:
+            for number in self._usual:
+                signal.signal(number, signal.SIG_IGN)
+
     def _caught(self, number: int, frame: FrameType | None) -> None:
         if self._over and not self._noted:
             self._noted = True
@@ -66,14 +73,22 @@ _offered: list[Interrupts] = []  # by a command, to the run that it starts
 
 
 @contextmanager
-def command_interrupts(show: Ticker) -> Iterator[Interrupts]:
-    """For a command: signals from before its run until its answer is delivered, without a gap between the two."""
-    with Interrupts(show, all_signals=True) as interrupts:
-        _offered.append(interrupts)
-        try:
-            yield interrupts
-        finally:
-            _offered.clear()
+def command_interrupts(show: Ticker, *, to_the_end: bool = False) -> Iterator[Interrupts]:
+    """For a command: signals from before its run until its answer is delivered, without a gap between the two.
+
+    `to_the_end`: until the process ends, which it does after this command. A signal on the way out must not change the
+    exit code.
+    """
+    interrupts = Interrupts(show, all_signals=True)
+    _offered.append(interrupts.__enter__())
+    try:
+        yield interrupts
+    finally:
+        _offered.clear()
+        if to_the_end:
+            atexit.register(interrupts.ignore)  # once threads have ended: until then a second signal may be needed
+        else:
+            interrupts.__exit__()
 
 
 def sigterm_interrupts() -> Interrupts:
