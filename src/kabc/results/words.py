@@ -144,8 +144,10 @@ def _remarks(result: Result) -> list[str]:
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.failure:
+        lines.append(f"failure: {one_line(result.failure)}")
     if result.price:
-        lines.append(f"spent: {result.spent:,.6g}")
+        lines.append(f"spent: {spent(result)}")
     if result.needs is not None:
         lines.append(f"needs about {_listed(result.needs)} (an estimate)")
     elif cannot_tell(result):
@@ -157,6 +159,14 @@ def cannot_tell(result: Result) -> bool:
     """Whether more samples could decide, but nobody knows how many."""
     undecided = result.status in ("budget", "exhausted", "interrupted", "failed")
     return undecided and result.n_clusters is not None and result.needs is None
+
+
+def spent(result: Result) -> str:
+    """The bill, and how many of the draws on it gave no sample."""
+    if not result.n_lost:
+        return f"{result.spent:,.6g}"
+    draws = counted(result.n_samples + result.n_lost, "draw")
+    return f"{result.spent:,.6g} ({result.n_lost:,} of {draws} gave no sample)"
 
 
 def _seen(result: Result) -> list[str]:
