@@ -164,16 +164,21 @@ def test_a_saved_answer_is_shown_as_it_was_printed(kabc: Call, machines: Path, t
     assert kabc("show", saved, "--report", report, "--json").json()["status"] == "decided"
 
 
-def test_a_file_that_cannot_be_written_does_not_cost_the_answer(kabc: Call, machines: Path, tmp_path: Path) -> None:
-    taken = tmp_path / "taken"
-    taken.mkdir()
-    answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", taken, "--seed", 1, "--json")
+def test_a_file_that_cannot_be_written_does_not_cost_the_answer(
+    kabc: Call, machines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    saved = tmp_path / "saved"
+    answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", saved, "--seed", 1, "--json")
     assert answer.code == 2
     assert answer.json()["groups"] == GROUPS
     assert answer.err.startswith("kabc: error: cannot write")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_prints_and_saves_what_is_certified(how: signal.Signals, tmp_path: Path) -> None:
     saved, log = tmp_path / "result.json", tmp_path / "draws"
     draw = f"echo x >> {log}; sleep 0.02; echo $((KABC_SEED % 7))"

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.arrays import Index
+from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition
@@ -33,7 +33,7 @@ from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
 from kabc.core.settings import expect_several_groups, positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Status
-from kabc.strategies.anytime import doubts, pace, words
+from kabc.strategies.anytime import doubts, forecast, pace, words
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
@@ -44,6 +44,7 @@ from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
 from kabc.strategies.guesses import agreeing
+from kabc.strategies.outlook import Outlook
 
 
 class AnytimeKABC(Stepwise):
@@ -114,6 +115,10 @@ class AnytimeKABC(Stepwise):
         self._stalling: Stalling | None = None
         if self.n_clusters is None and self.patience is not None:
             self._stalling = Stalling(self.n_arms, self.patience)
+        self._outlook = Outlook()
+        self._claimed: tuple[Claim, Counts] | None = (
+            None  # the claim that is forecast, and the samples (N,) it began with
+        )
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -154,6 +159,7 @@ class AnytimeKABC(Stepwise):
         self._take(rows)
         self._learning.absorb(lesson)
         self._conclude()
+        self._outlook.note(self.n_samples, self._foreseen())
         if not self.stopped:
             self._learning.rescore(self._core.arms, *self._taught())
 
@@ -244,6 +250,27 @@ class AnytimeKABC(Stepwise):
         if self._core.size < self.n_arms:
             self._wealth.limit_outside(found.representatives, self._shares.outside_limit(self._core.size))
         return found.representatives
+
+    # ------------------------------------------------------------ how long it takes
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
+        return None if self.stopped else self._outlook.more
+
+    def _foreseen(self) -> Array | None:  # (N,)
+        """A forecast from this round alone: there is none before there is a claim about all arms to prove."""
+        counts, found, claim = self._learning.counts, self._assignment, self._review.claim
+        if self.stopped:
+            return None
+        if found is not None:
+            outside, at = np.setdiff1d(np.arange(self.n_arms), self._core.arms), list(found.columns)
+            return forecast.of_assignment(found, outside, counts, self._wealth.log[:, at], self._wealth.limits[:, at])
+        if claim is not None and (self._claimed is None or self._claimed[0] is not claim):
+            self._claimed = claim, counts.copy()
+        if self._review.trusted is None or self._claimed is None or self._core.size < self.n_arms:
+            return None
+        return forecast.of_claim(self._review.trusted, counts - self._claimed[1], self._wealth.all_apart())
 
     # ------------------------------------------------------------ what people see
 
