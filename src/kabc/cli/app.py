@@ -121,7 +121,8 @@ def run(
     from kabc.config.overlay import configured
 
     settings = configured(config, _given(ctx.params))
-    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate)
+    ends = bool(ctx.obj)
+    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate, debug=debug, last=ends)
 
 
 @app.command()
@@ -250,6 +251,7 @@ def bench(
 
 @app.command()
 def show(
+    ctx: typer.Context,
     result: Annotated[Path, typer.Argument(help="File written by kabc run --save.")],
     certificate: Certificate = False,
     report: Report = None,
@@ -262,7 +264,7 @@ def show(
     """
     from kabc.cli.show import show_it
 
-    return show_it(result, report, as_json=as_json, certificate=certificate)
+    return show_it(result, report, as_json=as_json, certificate=certificate, last=bool(ctx.obj))
 
 
 @app.command()
@@ -299,8 +301,10 @@ def dispatch(arguments: Sequence[str] | None) -> int:
     """Parse and run a command. Every error becomes an exit code and a message of one line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json, debug = "--json" in words, "--debug" in words
+    exits.print_anything()
+    last = arguments is None  # the words are those of the process, which ends after this command
     try:
-        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False)
+        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False, obj=last)
     except _UsageError as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         return exits.fail(f"{message} (see kabc --help)", exits.BAD_INPUT, as_json=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -48,7 +48,8 @@ class LivePanel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._panel.__exit__(kind, error, trace)
+        with suppress(OSError):  # the terminal was closed: the answer does not need it
+            self._panel.__exit__(kind, error, trace)
 
     def doing(self, line: str) -> None:
         """Called within a round, with what the run does now."""
@@ -79,7 +80,8 @@ class LivePanel:
 
     def _maybe_print(self) -> None:
         if self._plain and monotonic() >= self._next_line:
-            print(self.summary().replace("\n", "; "), file=sys.stderr, flush=True)
+            with suppress(OSError):
+                print(self.summary().replace("\n", "; "), file=sys.stderr, flush=True)
             self._next_line = monotonic() + _PLAIN_SECONDS
 
     def summary(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kabc.arms.base import NamedArms
-from kabc.cli.show import expect_folders
+from kabc.cli.show import expect_paths
 from kabc.core.errors import SettingsError
 from kabc.core.files import first_same, write_text
 
@@ -22,7 +22,7 @@ ARM = "arm"  # the column of the arms
 
 def expect_pilot_file(path: str, inputs: Sequence[str]) -> None:
     """Refuse a file that cannot be written, is not CSV, or is read by this plan."""
-    expect_folders(path)
+    expect_paths(path)
     if Path(path).suffix.lower() != ".csv":
         raise SettingsError(f"--save-pilot writes CSV, got {path}; choose a name that ends in .csv")
     if first_same(path, inputs) is not None:

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results import words
+from kabc.results.effects.compute import effects_of
+from kabc.results.effects.values import Effects
 from kabc.strategies.answers import Guarantee, Round, Status
 
 
@@ -169,6 +172,11 @@ class Result:
     def spent(self) -> float:
         """Price of all samples, and of draws that gave none."""
         return self.price * (self.n_samples + self.n_lost)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """How the groups differ, in the units of the data: estimates from `samples`, no part of the guarantee."""
+        return effects_of(self)
 
     @property
     def text_names(self) -> tuple[str, ...]:
