@@ -188,9 +188,10 @@ def test_a_picture_that_cannot_be_drawn_gives_its_reason() -> None:
 
 
 def test_what_is_missing_to_decide_is_called_an_estimate() -> None:
-    result = full_result([0, 0, 1, 1], "budget")
-    assert result.needs
-    assert "(an estimate, not a promise)" in report_html(result)
+    result = full_result([0, 0, 1, 1], "budget", needs={"arm 0": 30})
+    assert "(an estimate, not a promise): 30 of " in report_html(result)
+    unknown = report_html(full_result([0, 0, 1, 1], "budget"))
+    assert "How many more samples it takes cannot be told yet." in unknown
     assert "an estimate" not in Page(report_html(full_result([0, 0, 1, 1]))).text
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,7 +9,6 @@ from numpy.typing import NDArray
 import kabc
 from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
-from kabc.strategies.answers import Round
 from tests.running.examples import KERNEL, normal, three_groups
 
 
@@ -40,32 +37,6 @@ def test_the_trace_ends_with_the_evidence(strategy: str) -> None:
 def test_there_is_no_trace_of_many_arms() -> None:
     result = kabc.cluster([normal(0)] * 41, 2, seed=0, max_samples=300)
     assert result.trace is None
-
-
-def test_an_undecided_result_estimates_what_is_missing() -> None:
-    """Two arms nearly told apart need about as many samples as a longer run takes."""
-    arms = {"a": normal(0), "b": normal(1.0), "far": normal(30)}
-    whole = kabc.cluster(arms, 3, seed=2)
-    part = kabc.cluster(arms, 3, seed=2, max_samples=whole.n_samples * 2 // 3)
-    assert whole.needs is None
-    assert part.needs is not None
-    assert set(part.needs) == {"a", "b"}
-    missing = whole.samples_per_arm["a"] - part.samples_per_arm["a"]
-    assert missing / 6 < part.needs["a"] < missing * 6
-    assert f"needs about {part.needs['a']:,} more samples of a, " in str(part)
-    assert "estimate" in str(part)
-
-
-@pytest.mark.parametrize("discards", [False, True])
-def test_thresholds_are_extrapolated_by_the_square_root_of_the_samples(discards: bool) -> None:
-    result = kabc.cluster([normal(0), normal(9)], 2, seed=0, kernel=KERNEL, max_samples=1)
-    half = np.array([[0.0, 0.5], [0.5, 0.0]])
-    seen = kabc.Evidence.of_distances(
-        np.zeros((2, 2), dtype=np.int64), np.full(2, 100), half, np.ones((2, 2)), np.ones(2)
-    )
-    rounds = (Round(1, 0.05, 100, 300 if discards else 200, 1),)
-    result = dataclasses.replace(result, evidence=seen, rounds=rounds, labels=(0, 1))
-    assert result.needs == dict.fromkeys((0, 1), 400 if discards else 300)
 
 
 def test_nothing_is_estimated_before_evidence_has_grown() -> None:

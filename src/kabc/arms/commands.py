@@ -121,6 +121,7 @@ class CommandArm:
     policy: Policy
     warmup: int
     env: Mapping[str, str] = field(repr=False)  # may hold keys
+    n_paid: int = field(default=0, init=False, repr=False)  # all its runs: failed ones, new tries and warm-ups too
     one_at_a_time = True
 
     @property
@@ -144,6 +145,7 @@ class CommandArm:
         return self.policy.sample(lambda: self._run(int(tries.integers(_SEEDS))))
 
     def _run(self, seed: int) -> list[float]:
+        self.n_paid += 1
         ended = self._ended({**os.environ, **self.env, "KABC_SEED": str(seed)})
         match self.how.measure:
             case "wall":

@@ -30,7 +30,7 @@ from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import headline
+from kabc.results.words import CANNOT_TELL, cannot_tell, headline, spent
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -85,6 +85,8 @@ def _answer(result: Result) -> str:
     head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
     parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
+    if result.failure:
+        parts.insert(1, f"<p>{clean(result.failure)}</p>")
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
 
 
@@ -106,7 +108,7 @@ def _sentence(result: Result) -> str:
 def _needs(result: Result) -> str:
     ranked = sorted((result.needs or {}).items(), key=lambda entry: -entry[1])
     if not ranked:
-        return ""
+        return f"<p>{CANNOT_TELL[0].upper()}{CANNOT_TELL[1:]}.</p>" if cannot_tell(result) else ""
     texts = dict(zip(result.names, names_of(result), strict=True))
     listed = ", ".join(f"{number:,} of {_name(texts[name])}" for name, number in ranked[:_MOST_NEEDS])
     rest = ranked[_MOST_NEEDS:]
@@ -124,7 +126,7 @@ def _facts(result: Result) -> str:
         "Delta": f"{result.delta:g}",
     }
     if result.price:
-        facts["Spent"] = f"{result.spent:,.6g}"
+        facts["Spent"] = spent(result)
     if result.seconds:
         facts["Time"] = _duration(result.seconds)
     items = "".join(f"<div><dt>{name}</dt><dd>{clean(value)}</dd></div>" for name, value in facts.items())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePa
 from kabc.results.values import Assumption, Result, Trace
 from kabc.results.words import told_apart_by_number
 from kabc.strategies.answers import Guarantee, Round
+
+Value = TypeVar("Value")
 
 _BLOCKS = ("counts", "compared", "told", "values", "limits", "variances", "measured")
 
@@ -151,6 +153,7 @@ def result_of(document: Document) -> Result:
         levels={column: dict(known) for column, known in document.levels.items()},
         samples=_samples(document.samples, names),
         trace=None if document.trace is None else _trace(document.trace, len(names)),
+        needs=None if document.needs is None else _by_name("needs", document.needs, names, keys),
     )
 
 
@@ -162,13 +165,13 @@ def _of_each_arm(what: str, given: Mapping[str, int], keys: tuple[str, ...]) -> 
 
 
 def _by_name(
-    what: str, given: Mapping[str, str], names: tuple[Hashable, ...], keys: tuple[str, ...]
-) -> dict[Hashable, str]:
+    what: str, given: Mapping[str, Value], names: tuple[Hashable, ...], keys: tuple[str, ...]
+) -> dict[Hashable, Value]:
     name = dict(zip(keys, names, strict=True))
     for key in given:
         if key not in name:
             raise ValueError(f"{what}: {key!r} is no arm")
-    return {name[key]: text for key, text in given.items()}
+    return {name[key]: value for key, value in given.items()}
 
 
 def _assumptions(document: Document, names: tuple[Hashable, ...], keys: tuple[str, ...]) -> tuple[Assumption, ...]:

@@ -205,7 +205,7 @@ class Document(_Part):
     samples_per_arm: dict[str, Count]
     told_apart: list[Apart] = Field(description="pairs that were told apart; certified unless status is stopped")
     needs: dict[str, Count] | None = Field(
-        description="about how many more samples of which arms it takes to decide: an estimate"
+        description="about how many more samples of which arms it takes to decide: an estimate; null: cannot be told"
     )
     delta: float = Field(ge=0, le=1, description="the largest probability of a wrong certified answer")
     n_clusters: Annotated[int, Field(ge=1)] | None = Field(description="groups asked for, K; null: not known")

@@ -28,6 +28,8 @@ STATUS_WORDS: dict[Status, str] = {
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
+CANNOT_TELL = "how many more samples it takes cannot be told yet"
+
 _MOST_NAMED = 6  # arms whose needs are printed one by one
 
 
@@ -50,7 +52,17 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "stalled":
+        return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _stalled(result: Result) -> str:
+    """For how long nothing was learned: since the round that told the last pair apart."""
+    last = int(result.evidence.told.max(initial=0))
+    before = next((one.n_samples for one in result.rounds if one.number == last), 0)
+    idle = counted(result.rounds[-1].n_samples - before, "sample") if result.rounds else "samples"
+    return f"undecided: nothing new was learned in the last {idle}, the groups are a guess"
 
 
 def condition(result: Result) -> str:
@@ -132,11 +144,29 @@ def _remarks(result: Result) -> list[str]:
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.failure:
+        lines.append(f"failure: {one_line(result.failure)}")
     if result.price:
-        lines.append(f"spent: {result.spent:,.6g}")
+        lines.append(f"spent: {spent(result)}")
     if result.needs is not None:
-        lines.append(f"needs about {_listed(result.needs)} (an estimate, from how the evidence grew so far)")
+        lines.append(f"needs about {_listed(result.needs)} (an estimate)")
+    elif cannot_tell(result):
+        lines.append(CANNOT_TELL)
     return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def cannot_tell(result: Result) -> bool:
+    """Whether more samples could decide, but nobody knows how many."""
+    undecided = result.status in ("budget", "exhausted", "interrupted", "failed")
+    return undecided and result.n_clusters is not None and result.needs is None
+
+
+def spent(result: Result) -> str:
+    """The bill, and how many of the draws on it gave no sample."""
+    if not result.n_lost:
+        return f"{result.spent:,.6g}"
+    draws = counted(result.n_samples + result.n_lost, "draw")
+    return f"{result.spent:,.6g} ({result.n_lost:,} of {draws} gave no sample)"
 
 
 def _seen(result: Result) -> list[str]:
