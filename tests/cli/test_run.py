@@ -297,3 +297,20 @@ def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: 
     answer = kabc("show", saved, "--report", saved)
     assert (answer.code, saved.read_bytes()) == (2, before)
     assert "--report" in answer.err and "choose another path" in answer.err
+
+
+def test_without_a_number_of_groups_a_table_needs_no_budget_and_stops_when_nothing_new_is_learned(
+    tmp_path: Path, kabc: Call
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{name},{rng.normal(6.0 * (name == 'c'), 1.0):.6f}" for name in "abc" for _ in range(900)]
+    table = tmp_path / "long.csv"
+    table.write_text("\n".join(["machine,value", *rows]) + "\n")
+    answer = kabc("run", table, "--arm", "machine", "--seed", 1, "--quiet")
+    assert answer.code == 3
+    assert "undecided: nothing new was learned in the last " in answer.out
+    assert "at least 2 groups; 2 of 3 pairs are told apart" in answer.out
+    assert "group 2 (guess), 1 arm: c" in answer.out
+    said = kabc("run", table, "--arm", "machine", "--seed", 1, "--quiet", "--json").json()
+    assert (said["status"], said["n_groups_at_least"]) == ("stalled", 2)
+    assert said["n_samples"] < 1_500

@@ -153,7 +153,11 @@ def plan(
         float | None, typer.Option(min=0, help="Price of one sample. Adds a column with the total price.")
     ] = None,
     seconds_per_sample: Annotated[float | None, typer.Option(min=0, help="Adds a column with the total time.")] = None,
+    save_pilot: Annotated[
+        str | None, typer.Option(metavar="FILE.csv", help="Keep the samples of the pilot, to plan again for free.")
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
     """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies side by side.
@@ -165,7 +169,8 @@ def plan(
     from kabc.planning.cost import Cost
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
-    return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)
+    cost = Cost(price, seconds_per_sample)
+    return plan_it(settings, Assumed(gap, arms), cost, as_json=as_json, quiet=quiet, save=save_pilot)
 
 
 @app.command()

@@ -70,7 +70,10 @@ class LivePanel:
         told = f"{seen.n_told_apart:,} of {counted(seen.n_pairs, 'pair')} told apart"
         if seen.n_open is not None:
             told += f", {seen.n_arms - seen.n_open:,} of {counted(seen.n_arms, 'arm')} decided"
-        return [told] if seen.forecast is None else [told, self._left(seen.forecast, seen.n_samples)]
+        if seen.forecast is not None:
+            return [told, self._left(seen.forecast, seen.n_samples)]
+        # without a number of groups there is no end to forecast
+        return [told] if seen.n_open is None else [told, "how many samples are left cannot be told yet"]
 
     def _elapsed(self) -> float:
         return monotonic() - self._start
@@ -95,7 +98,7 @@ class LivePanel:
     def _left(self, more: int, samples: int) -> str:
         seconds = more * self._elapsed() / samples
         left = f"about {counted(_rounded(more), 'sample')} and {clock(seconds)} left"
-        return f"{left} (an estimate, as evidence grew so far)"
+        return f"{left} (an estimate)"
 
 
 def clock(seconds: float) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from kabc.core.evidence.pairs import Evidence
+from kabc.results.forecast import more_samples
 from kabc.results.values import Result, Trace
 from kabc.running.record import drift_notes
 from kabc.running.sources import Sources
@@ -52,4 +54,13 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         levels={column: dict(known) for column, known in sources.levels.items()},
         samples=samples,
         trace=ended.trace,
+        needs=_needs(strategy, sources),
     )
+
+
+def _needs(strategy: Strategy, sources: Sources) -> dict[Hashable, int] | None:
+    """How many more samples of which arms it takes to decide, where that can be told."""
+    more = more_samples(strategy)
+    if more is None:
+        return None
+    return {name: count for name, count in zip(sources.names, more.tolist(), strict=True) if count}
