@@ -144,6 +144,8 @@ class _Side:
         """Whether it proves that the arm is not like (one of) the others."""
         if self.result.certified:
             return any(self.label(other) != self.label(name) for other in others)
+        if self.result.assumptions:  # nothing is certified
+            return False
         told = self.result.evidence.told_in_round[self.place[name]]
         return any(told[self.place[other]] > 0 for other in others)
 

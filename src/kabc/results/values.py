@@ -174,7 +174,7 @@ class Result:
         Evidence is extrapolated as it grew so far, for the groups shown. None when nothing is open, or nothing has
         grown; arms whose evidence has not grown are left out.
         """
-        if self.status in ("decided", "stopped", "contradicted"):
+        if self.status in ("decided", "stopped", "contradicted", "doubtful"):
             return None
         discards = bool(self.rounds) and int(self.evidence.counts.sum()) < self.rounds[-1].n_samples
         more = more_samples(self.evidence, np.asarray(self.labels), discards=discards)

@@ -17,6 +17,7 @@ from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, Workers
+from kabc.running.watch import Watch
 from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 
@@ -42,6 +43,7 @@ def cluster(
     missing: str | None = None,
     workers: int = 1,
     executor: Executor | None = None,
+    watch: bool = True,
     progress: bool | ShowLine = True,
     on_round: Callable[[Round], None] | None = None,
     on_snapshot: Listener | None = None,
@@ -96,6 +98,10 @@ def cluster(
     executor : concurrent.futures.Executor, optional
         Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
         cannot be sent, or that keep something (pools, commands, connections), are drawn here.
+    watch : bool, default True
+        Test whether the samples of each arm come in no particular order: pools and tables in the order of their rows.
+        If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
+        answer for it.
     progress : bool or callable, default True
         Show a line on standard error if the run takes longer than two seconds; or the function that gets the lines.
     on_round : callable, optional
@@ -145,6 +151,7 @@ def cluster(
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
+    sources.watch = Watch(len(sources), settings.seed) if watch else None
     show = Ticker(progress)
     try:
         sources.workers = Workers.of(executor, workers, len(sources))

@@ -94,6 +94,8 @@ class Drawing:
         self._rows[arm].append(rows)
         self._sources.drawn[arm] += self._size[arm]
         self._sources.kept.add(arm, rows)
+        if self._sources.watch is not None:
+            self._sources.watch.hear(arm, rows)
         self._done += 1
 
     def _settle(self, running: dict[Future[ArrayLike], int]) -> None:

@@ -43,6 +43,8 @@ class Run:
     def result(self) -> Result:
         """Check, choose a kernel if one is needed, and run until something ends it."""
         self.settings.check(len(self.sources))
+        if self.sources.watch is not None:
+            self.sources.watch.look(self.sources.arms)
         kernel: Kernel | None = None
         if self.settings.by_kernel and isinstance(self.settings.chosen, str):
             try:

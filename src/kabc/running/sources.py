@@ -17,6 +17,7 @@ from kabc.core.words import counted
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
 from kabc.running.progress import Ticker
 from kabc.running.record import Kept
+from kabc.running.watch import Watch
 from kabc.strategies.base import Request
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
@@ -60,6 +61,7 @@ class Sources:
         self.seed = seed
         self.drawn = [0] * len(self.arms)
         self.kept = Kept(len(self.arms))
+        self.watch: Watch | None = None  # hears every sample, where there is one
         self.workers = Workers(None, 1, owned=False)
         self._may_leave: dict[int, bool] = {}
 
