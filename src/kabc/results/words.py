@@ -28,6 +28,7 @@ STATUS_WORDS: dict[Status, str] = {
 }
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one
+_MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
 _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 
 
@@ -61,7 +62,7 @@ def _doubt(result: Result) -> tuple[str, str]:
     kind = first.what.partition(" (")[0]
     alike = [one for one in result.assumptions if one.arm is not None and one.what.startswith(kind)]
     if first.arm is None:
-        whose = f"the {counted(len(result.names), 'arm')} taken together"
+        whose = f"all {counted(len(result.names), 'arm')} together"
         kind = first.what
     else:
         whose = _few([one_line(one.arm) for one in alike])
@@ -91,6 +92,8 @@ def assumption(found: Assumption) -> str:
 
 def ratio(evidence: float) -> str:
     """A betting ratio to two digits: "12,000 : 1"."""
+    if evidence > _MOST_EVIDENCE:
+        return f"over {_MOST_EVIDENCE:,} : 1"
     return f"{float(f'{evidence:.2g}'):,.6g} : 1"
 
 

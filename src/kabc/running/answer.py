@@ -29,6 +29,8 @@ class Ending:
 def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     watched = sources.watch
+    if watched is not None:
+        watched.block = getattr(sources, "block", 1)
     refuted = () if watched is None else watched.assumptions(sources.names, sources.columns)
     return Result(
         names=sources.names,
@@ -37,7 +39,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         evidence=strategy.evidence(),
         samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
         rounds=tuple(strategy.rounds),
-        guarantee=_watched(strategy.guarantee(), watched is not None),
+        guarantee=_watched(strategy.guarantee(), watched),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=strategy.n_groups_at_least,
@@ -56,6 +58,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     )
 
 
-def _watched(why: Guarantee, on: bool) -> Guarantee:
+def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:
     """What a strategy says of itself, and which of its assumptions were watched."""
-    return replace(why, assumptions=(*why.assumptions, watch.ON if on else watch.OFF, watch.NOT_SEEN))
+    lines = (watch.OFF, watch.NOT_SEEN) if watched is None else watched.lines()
+    return replace(why, assumptions=(*why.assumptions, *lines))

@@ -27,8 +27,10 @@ DEPENDENT = "samples depend on each other"
 DRIFT = "later samples differ from earlier ones"
 NOT_SEEN = "not watched: whether samples of different arms are independent of each other"
 OFF = "not watched: whether samples of one arm are independent of each other and do not drift"
-ON = f"watched: samples of an arm come in no particular order; a false alarm has probability at most {percent(ALARM)}"
 
+_ON = f"watched: samples of an arm come in no particular order; a false alarm has probability at most {percent(ALARM)}"
+
+_ENOUGH = 40  # samples of an arm in which a strong dependence (0.8 of one sample on the next) is nearly always seen
 _MOST_COLUMNS = 10
 _DENSE = 2000  # first samples of an arm that are all looked at; then every second, fourth, ... one
 _MOST_NUMBERS = 4_000_000  # of all arms: 32 MB
@@ -38,8 +40,9 @@ _FEWEST = 100  # samples of an arm that are looked at, however many arms there a
 class Watch:
     """What was seen of each arm, in its order, and what speaks against the assumption."""
 
-    def __init__(self, n_arms: int, seed: int, block: int = 1) -> None:
-        self._seed, self._block = seed, block
+    def __init__(self, n_arms: int, seed: int) -> None:
+        self.block = 1  # consecutive samples that form one: blocks come in no particular order, not what is in them
+        self._seed = seed
         self._seen: list[list[Array]] = [[] for _ in range(n_arms)]
         self._kept = [0] * n_arms
         self._heard = [0] * n_arms  # samples that came, also those that are not kept
@@ -64,7 +67,7 @@ class Watch:
             return
         if rows.ndim not in (1, 2) or not rows.size:
             return
-        rows = self._thinned(arm, _watched(rows.reshape(len(rows), -1), self._block))
+        rows = self._thinned(arm, _watched(rows.reshape(len(rows), -1)))
         if len(rows):
             self._seen[arm].append(rows)
             self._kept[arm] += len(rows)
@@ -78,6 +81,15 @@ class Watch:
         return np.asarray(rows[numbers % steps == 0][: max(0, most)])
 
     # ------------------------------------------------------------ what it found
+
+    def lines(self) -> tuple[str, ...]:
+        """What was watched, and what could not be seen, for the certificate."""
+        live = [heard for arm, heard in enumerate(self._heard) if arm not in self._pools]
+        fewest = min(live, default=_ENOUGH)
+        if fewest >= _ENOUGH:
+            return (_ON, NOT_SEEN)
+        few = f"hardly seen in {counted(fewest, 'sample')} of an arm: a dependence or drift that is not strong"
+        return (_ON, few, NOT_SEEN)
 
     def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
         """What the samples refute, the strongest first; all arms together before single arms."""
@@ -100,7 +112,11 @@ class Watch:
         return (f"{few}: are rows repeated? (a heuristic; repeated rows are not independent samples)",)
 
     def _rows(self) -> list[Array]:  # N of (m, d)
-        return [np.concatenate(seen) if seen else np.zeros((0, 1)) for seen in self._seen]
+        rows = [np.concatenate(seen) if seen else np.zeros((0, 1)) for seen in self._seen]
+        if self.block == 1:
+            return rows
+        rows = [one[: min(len(one), _DENSE) // self.block * self.block] for one in rows]  # later ones are thinned out
+        return [one.reshape(-1, self.block, one.shape[1]).mean(axis=1) for one in rows]
 
     def _evidence(self) -> tuple[list[_Doubt], float]:
         """For each arm with samples, the strongest column, and all arms together.
@@ -109,7 +125,7 @@ class Watch:
         """
         rows = {arm: one for arm, one in enumerate(self._rows()) if len(one) > 1}
         n_columns = min((one.shape[1] for one in rows.values()), default=0)
-        live = [kept for arm, kept in enumerate(self._kept) if arm not in self._pools]
+        live = [kept // self.block for arm, kept in enumerate(self._kept) if arm not in self._pools]
         common = min(live, default=max(self._kept))  # beyond it, what was drawn depends on the samples
         orders = [self._order(rows, column, common) for column in range(n_columns)]
         if not orders:
@@ -150,10 +166,8 @@ def _common(doubts: Sequence[_Doubt]) -> str:
     return DEPENDENT if dependent else f"{DRIFT} (machine load?)"
 
 
-def _watched(rows: NDArray[Any], block: int) -> Array:  # (n, L d) -> (n, at most 10)
-    """The columns that are looked at: means of blocks, texts as numbers."""
-    if rows.dtype.kind in "biuf" and block > 1 and rows.shape[1] % block == 0:
-        rows = rows.reshape(len(rows), block, -1).mean(axis=1)
+def _watched(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
+    """The columns that are looked at; texts become numbers."""
     if rows.shape[1] > _MOST_COLUMNS:
         rows = rows[:, np.linspace(0, rows.shape[1] - 1, _MOST_COLUMNS).astype(int)]
     if rows.dtype.kind in "biuf":
