@@ -29,8 +29,6 @@ class Ending:
 def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     watched = sources.watch
-    if watched is not None:
-        watched.block = getattr(sources, "block", 1)
     refuted = () if watched is None else watched.assumptions(sources.names, sources.columns)
     return Result(
         names=sources.names,

@@ -44,7 +44,7 @@ class Run:
         """Check, choose a kernel if one is needed, and run until something ends it."""
         self.settings.check(len(self.sources))
         if self.sources.watch is not None:
-            self.sources.watch.look(self.sources.arms)
+            self.sources.watch.look(self.sources.arms, getattr(self.sources, "block", 1))
         kernel: Kernel | None = None
         if self.settings.by_kernel and isinstance(self.settings.chosen, str):
             try:

@@ -32,7 +32,7 @@ _ON = f"watched: samples of an arm come in no particular order; a false alarm ha
 
 _ENOUGH = 40  # samples of an arm in which a strong dependence (0.8 of one sample on the next) is nearly always seen
 _MOST_COLUMNS = 10
-_DENSE = 2000  # first samples of an arm that are all looked at; then every second, fourth, ... one
+_DENSE = 1000  # first samples, or blocks, of an arm that are all looked at; then every second, fourth, ... one
 _MOST_NUMBERS = 4_000_000  # of all arms: 32 MB
 _FEWEST = 100  # samples of an arm that are looked at, however many arms there are
 
@@ -48,11 +48,12 @@ class Watch:
         self._heard = [0] * n_arms  # samples that came, also those that are not kept
         self._pools: set[int] = set()
 
-    def look(self, arms: Sequence[Arm]) -> None:
-        """Look at the own order of pools. Nothing is drawn by this."""
+    def look(self, arms: Sequence[Arm], block: int = 1) -> None:
+        """Look at the own order of pools, before the first round. Nothing is drawn by this."""
+        self.block = block
         for arm, source in enumerate(arms):
             in_order = getattr(source, "in_order", None)
-            rows = in_order(_DENSE) if callable(in_order) else None
+            rows = in_order(self._dense) if callable(in_order) else None
             if rows is not None:
                 self.hear(arm, rows)
                 self._pools.add(arm)
@@ -72,11 +73,15 @@ class Watch:
             self._seen[arm].append(rows)
             self._kept[arm] += len(rows)
 
+    @property
+    def _dense(self) -> int:
+        return _DENSE * self.block
+
     def _thinned(self, arm: int, rows: Array) -> Array:  # (n, d) -> (m, d)
         """All of the first samples, then half as many of each doubling. Which ones does not depend on their values."""
         numbers = self._heard[arm] + np.arange(len(rows))
         self._heard[arm] += len(rows)
-        steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / _DENSE))).astype(np.int64)
+        steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
         most = max(_FEWEST, _MOST_NUMBERS // (len(self._seen) * rows.shape[1])) - self._kept[arm]
         return np.asarray(rows[numbers % steps == 0][: max(0, most)])
 
@@ -115,7 +120,9 @@ class Watch:
         rows = [np.concatenate(seen) if seen else np.zeros((0, 1)) for seen in self._seen]
         if self.block == 1:
             return rows
-        rows = [one[: min(len(one), _DENSE) // self.block * self.block] for one in rows]  # later ones are thinned out
+        rows = [
+            one[: min(len(one), self._dense) // self.block * self.block] for one in rows
+        ]  # later ones are thinned out
         return [one.reshape(-1, self.block, one.shape[1]).mean(axis=1) for one in rows]
 
     def _evidence(self) -> tuple[list[_Doubt], float]:
