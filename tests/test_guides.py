@@ -57,8 +57,9 @@ def fact(line: str) -> str:
 
 
 def facts(text: str) -> list[str]:
-    """Those of all lines."""
-    return [fact(line) for line in text.splitlines() if line.strip()]
+    """Those of all lines, but for effects: they depend on what else the machine does."""
+    effects = "    "  # indented by four
+    return [fact(line) for line in text.splitlines() if line.strip() and not line.startswith(effects)]
 
 
 def n_samples(text: str) -> float | None:

@@ -186,6 +186,13 @@ def test_what_is_no_table_of_rows_is_not_heard(rows: Any) -> None:
     assert ear.assumptions(["a"]) == ()
 
 
+def test_rows_of_another_width_are_left_to_the_strategy_to_refuse() -> None:
+    ear = Watch(1, 0)
+    ear.hear(0, np.zeros((5, 2)))
+    ear.hear(0, np.zeros((5, 3)))
+    assert ear._rows()[0].shape == (5, 2)
+
+
 def test_blocks_are_watched_by_their_means() -> None:
     """Rows of eight that depend on each other within a block, and not across blocks."""
     rng = np.random.default_rng(0)

@@ -69,7 +69,7 @@ class Watch:
         if rows.ndim not in (1, 2) or not rows.size:
             return
         rows = self._thinned(arm, _watched(rows.reshape(len(rows), -1)))
-        if len(rows):
+        if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
             self._seen[arm].append(rows)
             self._kept[arm] += len(rows)
 
