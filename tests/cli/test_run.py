@@ -99,15 +99,38 @@ def test_a_query_is_a_source(kabc: Call, machines: Path, tmp_path: Path) -> None
 
 
 def test_timings_of_hyperfine_are_recognised(kabc: Call, tmp_path: Path) -> None:
-    timings = tmp_path / "timings.json"
+    timings, rng = tmp_path / "timings.json", np.random.default_rng(0)
     results = [
-        {"command": name, "times": [base + 0.001 * (i * 7 % 10) for i in range(60)], "mean": base}
+        {"command": name, "times": (base + 0.001 * rng.integers(0, 10, 60)).tolist(), "mean": base}
         for name, base in (("old", 1.0), ("new", 0.2), ("branch", 0.2))
     ]
     timings.write_text(json.dumps({"results": results}))
     answer = kabc("run", timings, "--clusters", 2, "--seed", 1, "--json")
     assert answer.code == 0, answer
     assert sorted(sorted(group["arms"]) for group in answer.json()["groups"]) == [["branch", "new"], ["old"]]
+
+
+def test_timings_that_drift_are_doubtful(kabc: Call, tmp_path: Path) -> None:
+    """Three equal builds, timed one after the other while the machine became busy."""
+    rng = np.random.default_rng(0)
+    timings = tmp_path / "timings.json"
+    results = [
+        {"command": name, "times": (start + np.arange(60) / 60 + 0.1 * rng.normal(size=60)).tolist()}
+        for name, start in (("v1", 5.0), ("v2", 6.0), ("v3", 7.0))
+    ]
+    timings.write_text(json.dumps({"results": results}))
+    words = ("run", timings, "--clusters", 2, "--seed", 1)
+    answer = kabc(*words, "--report", tmp_path / "report.html")
+    assert answer.code == 6
+    assert answer.out.startswith("Doubtful: in all 3 arms together later samples differ from earlier ones")
+    assert "Doubtful: in all 3 arms together" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    facts = kabc(*words, "--json").json()
+    assert (facts["status"], facts["certified"]) == ("doubtful", False)
+    assert facts["assumptions"][0]["arm"] is None
+    assert {one["arm"] for one in facts["assumptions"][1:]} == {"v1", "v2", "v3"}
+    unwatched = kabc(*words, "--no-watch", "--json").json()
+    assert unwatched["assumptions"] == []
+    assert unwatched["status"] != "doubtful"
 
 
 def test_commands_are_arms(kabc: Call) -> None:

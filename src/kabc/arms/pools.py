@@ -33,6 +33,10 @@ class PoolArm:
     def remaining(self) -> int:
         return len(self._rows) - self._used
 
+    def in_order(self, most: int) -> NDArray[Any]:
+        """The first rows as they were given, before they are shuffled; none is drawn by this."""
+        return self._rows[:most]
+
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         if n > self.remaining:
             raise ArmError(

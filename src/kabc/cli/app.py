@@ -68,6 +68,10 @@ MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters
 Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
 Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
+WatchIt = Annotated[
+    bool | None,
+    typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),
+]
 
 # --- output
 Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document on standard output.")]
@@ -106,6 +110,7 @@ def run(
     pilot: Pilot = None,
     seed: Seed = None,
     workers: Workers = None,
+    watch: WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
     report: Report = None,
     certificate: Certificate = False,

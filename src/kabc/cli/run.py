@@ -76,6 +76,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             pilot=config.pilot,
             seed=seed,
             workers=config.workers,
+            watch=config.watch,
             progress=panel.doing,
             on_snapshot=panel.after,
         )

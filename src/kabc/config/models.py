@@ -104,6 +104,7 @@ class Config(_Strict):
     pilot: int | None = Field(default=None, ge=2)
     seed: int | None = Field(default=None, ge=0)
     workers: int = Field(default=1, ge=1)
+    watch: bool = True
     save: str | None = None
     report: str | None = None
     table: Table | None = None

@@ -189,6 +189,8 @@ class _Side:
             return False
         if self.result.certified:
             return any(self.label(other) != self.label(name) for other in others)
+        if self.result.assumptions:  # nothing is certified
+            return False
         told = self.result.evidence.told_in_round[self.place[name]]
         return any(told[self.place[other]] > 0 for other in others)
 

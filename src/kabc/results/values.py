@@ -110,7 +110,7 @@ class Result:
     Examples
     --------
     >>> import kabc
-    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
+    >>> arms = {"a": [0.1] * 60, "b": [0.9] * 60, "c": [0.1] * 60}
     >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> result.groups, result.certified, result.n_samples
     ((('a', 'c'), ('b',)), True, 21)

@@ -31,6 +31,8 @@ STATUS_WORDS: dict[Status, str] = {
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one
+_MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
+_MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 
 
 def headline(result: Result) -> str:
@@ -52,9 +54,32 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "doubtful" and result.assumptions:
+        return _doubt(result)
     if result.status == "stalled":
         return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _doubt(result: Result) -> tuple[str, str]:
+    """What the samples refute, in one sentence for all arms of which it is true."""
+    first = result.assumptions[0]
+    kind = first.what.partition(" (")[0]
+    alike = [one for one in result.assumptions if one.arm is not None and one.what.startswith(kind)]
+    if first.arm is None:
+        whose = f"all {counted(len(result.names), 'arm')} together"
+        kind = first.what
+    else:
+        whose = _few([one_line(one.arm) for one in alike])
+    claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
+    drifts = "differ" in kind
+    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use blocks of samples (block)"
+    return claim, f"{advice}; or switch the watch off if their order has no meaning."
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _MOST_DOUBTED
+    return ", ".join(names[:_MOST_DOUBTED]) + (f" and {counted(more, 'more arm')}" if more > 0 else "")
 
 
 def _stalled(result: Result) -> str:
@@ -75,7 +100,14 @@ def condition(result: Result) -> str:
 def assumption(found: Assumption) -> str:
     """What the samples speak against, and how strongly."""
     whose = "all arms" if found.arm is None else one_line(found.arm)
-    return f"{whose}: {found.what} (evidence {float(f'{found.evidence:.2g}'):,.6g} : 1)"
+    return f"{whose}: {found.what} (evidence {ratio(found.evidence)})"
+
+
+def ratio(evidence: float) -> str:
+    """A betting ratio to two digits: "12,000 : 1"."""
+    if evidence > _MOST_EVIDENCE:
+        return f"over {_MOST_EVIDENCE:,} : 1"
+    return f"{float(f'{evidence:.2g}'):,.6g} : 1"
 
 
 def text(result: Result) -> str:
@@ -96,7 +128,7 @@ def certificate(result: Result) -> str:
         f"Answer: {headline(result).removesuffix('.')}.",
         "Groups:",
         *(f"  - {line}" for line in group_lines(result)),
-        f"Claim: {why.claim}",
+        f"{claim_title(result)}: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
         "Rule:",
@@ -107,15 +139,22 @@ def certificate(result: Result) -> str:
     return "\n".join(lines)
 
 
+def claim_title(result: Result) -> str:
+    """What stands before the claim of a strategy: it is void where an assumption does not hold."""
+    return "Claim, void because an assumption does not hold" if result.assumptions else "Claim"
+
+
 def certified_lines(result: Result) -> list[str]:
     """What is certified although the groups are not; no line where they are, or where nothing is."""
     if result.status in ("decided", "stopped"):
         return []
     doubt = f"wrong with probability at most {percent(result.delta)}"
-    at_least = counted(result.n_groups_at_least, "group")
+    at_least, told = counted(result.n_groups_at_least, "group"), _pairs_told_apart(result)
     if result.conditional_on:
         doubt += f" if {result.conditional_on}"
-    return [f"certified, {doubt}: at least {at_least}; {_pairs_told_apart(result)}"]
+    if result.assumptions:
+        return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
+    return [f"certified, {doubt}: at least {at_least}; {told}"]
 
 
 def _pairs_told_apart(result: Result) -> str:
@@ -152,6 +191,9 @@ def _remarks(result: Result) -> list[str]:
         lines.append(f"needs about {_listed(result.needs)} (an estimate)")
     elif cannot_tell(result):
         lines.append(CANNOT_TELL)
+    lines += [f"doubt: {assumption(one)}" for one in result.assumptions[:_MOST_DOUBTED]]
+    more = len(result.assumptions) - _MOST_DOUBTED
+    lines += [f"doubt: {counted(more, 'more arm')}"] if more > 0 else []
     return [*lines, *(f"note: {note}" for note in result.notes)]
 
 

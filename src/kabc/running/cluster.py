@@ -18,6 +18,7 @@ from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
+from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
@@ -45,6 +46,7 @@ def cluster(
     workers: int = 1,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
+    watch: bool = True,
     progress: bool | ShowLine = True,
     on_round: Callable[[Round], None] | None = None,
     on_snapshot: Listener | None = None,
@@ -105,6 +107,10 @@ def cluster(
         the same randomness; after three deaths in a row the run ends. Values that kill a worker may then be missing,
         and the result says so. "encode" makes the lost samples failures, for arms that have a value for them (a method
         ``failed(n)``). "raise" ends the run.
+    watch : bool, default True
+        Test whether the samples of each arm come in no particular order: pools and tables in the order of their rows.
+        If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
+        answer for it.
     progress : bool or callable, default True
         Show a line on standard error if the run takes longer than two seconds; or the function that gets the lines.
     on_round : callable, optional
@@ -154,6 +160,7 @@ def cluster(
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
+    sources.watch = Watch(len(sources), settings.seed) if watch else None
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:

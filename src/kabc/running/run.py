@@ -50,6 +50,8 @@ class Run:
         """Check, choose a kernel if one is needed, and run until something ends it."""
         self.settings.check(len(self.sources))
         try:
+            if self.sources.watch is not None:
+                self.sources.watch.look(self.sources.arms, getattr(self.sources, "block", 1))
             status = self._ended()
             self._over()
         except KeyboardInterrupt:

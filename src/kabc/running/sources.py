@@ -16,6 +16,7 @@ from kabc.running.away import Away
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
 from kabc.running.progress import Ticker
 from kabc.running.record import Kept
+from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Request
 
@@ -41,6 +42,7 @@ class Sources:
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
         self.kept = Kept(len(self.arms))
+        self.watch: Watch | None = None  # hears every sample, where there is one
         self.workers = Workers(None, 1, owned=False)
         self._may_leave: dict[int, bool] = {}
 
