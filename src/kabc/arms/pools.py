@@ -29,6 +29,10 @@ class PoolArm:
         self._order = rng.permutation(len(self._rows))
         self._used = 0
 
+    def in_order(self, most: int) -> NDArray[Any]:  # (m, d)
+        """The first rows as they were given, at most this many; looking at them draws nothing."""
+        return self._rows[:most].reshape(min(most, len(self._rows)), -1)
+
     @property
     def remaining(self) -> int:
         return len(self._rows) - self._used

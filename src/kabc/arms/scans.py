@@ -114,6 +114,10 @@ class TableArm:
     def remaining(self) -> int:
         return self._buffer.remaining(self._number)
 
+    def in_order(self, most: int) -> Array:  # (m, d)
+        """The first rows in the order in which they came, at most this many; looking at them draws nothing."""
+        return self._buffer.encoder(self._buffer.first_rows(self._number, most))
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         return self._buffer.encoder(self._buffer.take(self._number, n))
 
@@ -133,6 +137,7 @@ class RowBuffer:
         self._fetched = np.zeros(len(names), dtype=np.int64)
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
         self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of the rows that wait
+        self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of _read_first
         self._lock = threading.Lock()  # arms may be drawn from several threads
 
     @property
@@ -158,6 +163,30 @@ class RowBuffer:
             self._stock[arm] = [column[n:] for column in columns]
             self._drawn[arm] += n
             return {name: column[:n] for name, column in zip(self.encoder.columns, columns, strict=True)}
+
+    def first_rows(self, arm: int, most: int) -> dict[str, NDArray[Any]]:
+        """The first rows of an arm in the order in which they came. One scan reads those of all arms."""
+        with self._lock:
+            if self._first is None or self._first[0] != most:
+                self._first = most, self._read_first(most)
+            found = self._first[1]
+        low, high = np.searchsorted(found["code"], [arm, arm + 1])
+        return {name: found[f"value{place}"][low:high] for place, name in enumerate(self.encoder.columns)}
+
+    def _read_first(self, most: int) -> dict[str, NDArray[Any]]:
+        """The first rows of each arm, arm after arm."""
+        scan, workspace = self._scan, self._scan.rows.workspace
+        values = [f"{cell.fetched} AS value{place}" for place, cell in enumerate(scan.cells)]
+        workspace.connection.register("known", {"name": self._names, "code": np.arange(len(self._names))})
+        with readable(scan.rows.name):
+            found = workspace.arrays(
+                f"SELECT known.code, early.* EXCLUDE (name) FROM (SELECT {scan.arm} AS name, {', '.join(values)}, "
+                f"row_number() OVER (PARTITION BY {scan.arm} ORDER BY {scan.rows.order}) AS place "
+                f"FROM {scan.rows.relation} WHERE {scan.kept}) AS early JOIN known ON early.name = known.name "
+                f"WHERE early.place <= {int(most)} ORDER BY known.code, early.place"
+            )
+        workspace.connection.unregister("known")
+        return found
 
     def _fetch(self, arm: int, need: int) -> None:
         """One more scan: rows of this arm, and of arms that will soon need some."""

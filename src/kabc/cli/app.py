@@ -46,6 +46,9 @@ Types = Annotated[
     str | None, typer.Option(help="column=number|category|text, comma separated. Default: inferred and shown.")
 ]
 Missing = Annotated[str | None, typer.Option(help="Missing values: raise (default), drop, or encode as a value.")]
+Order = Annotated[
+    str | None, typer.Option(help="Column that says when a row came; not compared. Default: the order of the file.")
+]
 Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples. Needs --database and --arm.")]
 Database = Annotated[str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file.")]
 Command = Annotated[
@@ -91,6 +94,7 @@ def run(
     wide: Wide = None,
     types: Types = None,
     missing: Missing = None,
+    order: Order = None,
     sql: Sql = None,
     database: Database = None,
     command: Command = None,
@@ -133,6 +137,7 @@ def plan(
     wide: Wide = None,
     types: Types = None,
     missing: Missing = None,
+    order: Order = None,
     sql: Sql = None,
     database: Database = None,
     command: Command = None,

@@ -24,6 +24,7 @@ class Table(_Strict):
     wide: bool = False
     types: dict[str, Kind] = {}
     missing: Missing = "raise"
+    order: str | None = None
 
 
 class Sql(_Strict):
@@ -35,6 +36,7 @@ class Sql(_Strict):
     values: list[str] | None = None
     types: dict[str, Kind] = {}
     missing: Missing = "raise"
+    order: str | None = None
 
 
 class Timings(_Strict):
