@@ -69,6 +69,13 @@ Options = Annotated[
 MaxSamples = Annotated[int | None, typer.Option(help="Largest total number of samples. Default: no limit.")]
 MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters: the paper's s_0 (strategy kabc).")]
 Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
+Block = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LENGTH|auto",
+        help="For rows that depend on the ones before: so many consecutive rows form one sample. auto finds a length.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
 Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
 
@@ -108,6 +115,7 @@ def run(
     max_samples: MaxSamples = None,
     min_separation: MinSeparation = None,
     pilot: Pilot = None,
+    block: Block = None,
     seed: Seed = None,
     workers: Workers = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
@@ -290,6 +298,7 @@ def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     given["values"] = listed(params["values"])
     given["run"] = pairs("--command", params["command"]) if params["command"] else None
     given["types"] = pairs("--types", listed(params["types"]) or []) or None
+    given["block"] = None if params.get("block") is None else plain_value(params["block"])
     options = pairs("--option", params.get("option") or [])
     given["options"] = {name: plain_value(text) for name, text in options.items()} or None
     return given

@@ -104,6 +104,7 @@ class Config(_Strict):
     max_samples: int | None = Field(default=None, ge=1)
     min_separation: float | None = Field(default=None, gt=0)
     pilot: int | None = Field(default=None, ge=2)
+    block: int | str | None = None  # checked with the others that kabc.cluster takes
     seed: int | None = Field(default=None, ge=0)
     workers: int = Field(default=1, ge=1)
     save: str | None = None

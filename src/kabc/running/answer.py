@@ -42,6 +42,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         n_pilot=ended.n_pilot,
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
         notes=(*sources.notes, *ended.notes, *drift_notes(samples, sources.columns)),
+        block=sources.block,
         price=sources.price,
         seconds=ended.seconds,
         columns=sources.columns,

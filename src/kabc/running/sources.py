@@ -58,6 +58,7 @@ class Sources:
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed
+        self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(self.arms)
         self.kept = Kept(len(self.arms))
         self.workers = Workers(None, 1, owned=False)
@@ -65,6 +66,12 @@ class Sources:
 
     def __len__(self) -> int:
         return len(self.arms)
+
+    def cut(self, block: int) -> None:
+        """From now on, this many consecutive samples form one: pools give whole blocks, in random order."""
+        self.block = block
+        if block > 1:
+            self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
 
     @property
     def n_samples(self) -> int:

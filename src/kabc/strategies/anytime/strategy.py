@@ -38,7 +38,7 @@ from kabc.strategies.anytime.learning import Batch, Learning, Lesson
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import Wealth
-from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.base import Request, Stepwise, checked_samples, in_blocks
 
 
 class AnytimeKABC(Stepwise):
@@ -61,6 +61,9 @@ class AnytimeKABC(Stepwise):
         Feature maps that scores are learned on. Default: `kabc.core.scores.maps.default_maps`.
     seed : int, default 0
         Chooses the arms to start with when there are many.
+    block : int, default 1
+        This many consecutive samples of an arm form one: their features are averaged. Then only blocks must be
+        independent, not samples (docs/theory.md, section 20).
 
     Notes
     -----
@@ -89,13 +92,15 @@ class AnytimeKABC(Stepwise):
         *,
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
+        block: int = 1,
     ) -> None:
         super().__init__(n_arms, delta)
+        self.block = whole_number("block", block, 1)
         expect_several_groups(n_clusters)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         self._shares = ErrorShares(self.delta, self.n_arms, self.n_clusters)
-        self._learning = Learning(self.n_arms, maps)
+        self._learning = Learning(self.n_arms, maps, self.block)
         self._core = Core.first(order, self.n_clusters)
         self._wealth = self._opened(Wealth.none(self.n_arms))
         self._review = Review(self._shares)
@@ -129,7 +134,7 @@ class AnytimeKABC(Stepwise):
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, None, self._learning.columns)
         assert self._asked is not None
-        lesson = self._learning.read(Batch.of(list(self._asked), rows))
+        lesson = self._learning.read(Batch.of(list(self._asked), in_blocks(rows, self.block)))
         # Nothing above changed the state; nothing below can fail.
         if self._learning.scorers:
             self._bet(lesson)
@@ -230,7 +235,7 @@ class AnytimeKABC(Stepwise):
         return Partition.of(np.maximum(guess, 0).tolist())  # arms without samples: anywhere
 
     def evidence(self) -> Evidence:
-        return self._wealth.evidence(self._learning.counts)
+        return self._wealth.evidence(self._learning.counts * self.block)
 
     def guarantee(self) -> Guarantee:
-        return words.guarantee(self._shares, self._core, self._review, self.status)
+        return words.guarantee(self._shares, self._core, self._review, self.status, self.block)
