@@ -316,3 +316,20 @@ def test_blocks_and_the_order_of_rows_come_from_options_or_from_the_file(kabc: C
     wrong = kabc("run", table, "--arm", "host", "--values", "v", "--block", "often", "--clusters", 2)
     assert wrong.code == 2
     assert "block must be a whole number, 1 or more, or 'auto', got 'often'" in wrong.err
+
+
+def test_without_a_number_of_groups_a_table_needs_no_budget_and_stops_when_nothing_new_is_learned(
+    tmp_path: Path, kabc: Call
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{name},{rng.normal(6.0 * (name == 'c'), 1.0):.6f}" for name in "abc" for _ in range(900)]
+    table = tmp_path / "long.csv"
+    table.write_text("\n".join(["machine,value", *rows]) + "\n")
+    answer = kabc("run", table, "--arm", "machine", "--seed", 1, "--quiet")
+    assert answer.code == 3
+    assert "undecided: nothing new was learned in the last " in answer.out
+    assert "at least 2 groups; 2 of 3 pairs are told apart" in answer.out
+    assert "group 2 (guess), 1 arm: c" in answer.out
+    said = kabc("run", table, "--arm", "machine", "--seed", 1, "--quiet", "--json").json()
+    assert (said["status"], said["n_groups_at_least"]) == ("stalled", 2)
+    assert said["n_samples"] < 1_500

@@ -74,12 +74,12 @@ def test_nothing_is_estimated_before_evidence_has_grown() -> None:
 
 def test_the_smallest_groups_are_printed_first() -> None:
     lines = str(kabc.cluster(three_groups(), 3, seed=0)).splitlines()
-    assert [line.strip() for line in lines[1:4]] == [
+    assert [line.strip() for line in lines if line.startswith("  group")] == [
         "group 3, 1 arm: d",
         "group 1, 2 arms: a, c",
         "group 2, 2 arms: b, e",
     ]
-    assert lines[4].startswith("samples per arm: ")
+    assert lines[-1].startswith("samples per arm: ")
 
 
 def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:

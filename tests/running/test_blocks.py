@@ -191,3 +191,16 @@ def test_equal_arms_with_dependent_samples_are_not_told_apart(block: int | str, 
         result = cluster(arms, 2, delta, block=block, max_samples=most, seed=seed, **pilot)
         wrong += result.evidence.n_told_apart > 0
     assert (wrong <= binom.ppf(0.999, runs, delta)) == (block == "auto")
+
+
+def test_values_that_repeat_within_blocks_are_not_said_to_have_moved() -> None:
+    """The test of `compare` needs independent values, so it takes one of each block."""
+
+    def week(seed: int) -> kabc.Result:
+        rng = np.random.default_rng([seed, 3])
+        arms = {name: np.repeat(rng.normal(mean, 1.0, 40), 20) for name, mean in {"a": 0.0, "b": 0.0, "c": 9.0}.items()}
+        return cluster(arms, 2, block=20, seed=seed)
+
+    for seed in range(3):
+        found = kabc.compare(week(seed), week(seed + 50))
+        assert [one.proven for one in found.moved if one.proven] == []

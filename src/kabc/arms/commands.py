@@ -22,6 +22,7 @@ from kabc.core.errors import ArmError, SettingsError
 Measure = Literal["output", "wall", "cpu", "rss"]
 Command = str | Sequence[str]
 
+_UNITS = {"wall": "wall seconds", "cpu": "cpu seconds", "rss": "peak MB"}  # names of the column, with its unit
 _SEEDS = 2**31  # fits the seed of every common language
 _WARMUP_SEED = 0
 _NOT_RUNNABLE = (126, 127)  # exit codes of a shell for a file that is not a program, and for a missing file
@@ -89,7 +90,7 @@ def command_arms(
            [6.]])
     """
     _check(measure, json_path, warmup, timeout)
-    names = column_names(columns) if measure == "output" else (measure,)
+    names = column_names(columns) if measure == "output" else (_UNITS[measure],)
     policy = Policy(on_failure, retries, names)
     variables = _variables(commands, env or {})
     how = _How(measure, json_path, timeout, None if cwd is None else os.fspath(cwd))

@@ -42,7 +42,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             config.delta,
             strategy=name,
             strategy_options=config.options,
-            max_samples=_budget(config, arms),
+            max_samples=_budget(config, name, arms),
             min_separation=config.min_separation,
             pilot=config.pilot,
             block=config.block,
@@ -53,14 +53,14 @@ def _drawn(config: Config, quiet: bool) -> Result:
         )
 
 
-def _budget(config: Config, arms: NamedArms) -> int | None:
+def _budget(config: Config, strategy: str, arms: NamedArms) -> int | None:
     """The largest number of samples. Without it and without a number of groups, finite arms give all their rows."""
-    if config.max_samples or config.clusters or config.min_separation:
+    if config.max_samples or config.clusters or config.min_separation or strategy == "anytime":
         return config.max_samples
     left = [arm.remaining for arm in arms.values()]
     if any(count is None for count in left):
         raise SettingsError(
-            "these arms have no end: give --clusters (the number of groups), or --max-samples (then a lower bound on "
-            "the number of groups is certified)"
+            f"these arms have no end, and strategy {strategy!r} does not stop by itself: give --clusters (the number "
+            "of groups), or --max-samples (then a lower bound on the number of groups is certified)"
         )
     return sum(count or 0 for count in left)

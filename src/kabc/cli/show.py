@@ -99,6 +99,6 @@ def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
         exits.print_json(found.to_dict())
     else:
         print(found)
-    if found.same:
-        return exits.DECIDED
-    return exits.CHANGED if any(change.certified for change in found.changes) else exits.UNDECIDED
+    if found.alarm:
+        return exits.CHANGED
+    return exits.DECIDED if found.same else exits.UNDECIDED

@@ -19,10 +19,14 @@ from kabc.report import svg
 from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
+from kabc.report.effects import effects_section
 from kabc.report.nodes import MOST_NODES, names_of
 from kabc.report.pair_map import group_map, pair_map
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
+from kabc.report.tags import details as _details
+from kabc.report.tags import name as _name
+from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
@@ -50,6 +54,7 @@ def report_html(result: Result, title: str | None = None) -> str:
             '<link rel="icon" href="data:,">\n',  # without it, browsers ask the server for an icon
             f"<title>{heading}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n",
             _answer(result),
+            effects_section(result),
             _certificate(result),
             _pictures(result),
             _values(result),
@@ -163,14 +168,6 @@ def _badge(group: int) -> str:
     return f'<svg width="22" height="22" viewBox="0 0 20 20" aria-hidden="true">{mark}</svg>'
 
 
-def _name(text: str) -> str:
-    return f"<bdi>{clean(text)}</bdi>"
-
-
-def _details(summary: str, inside: str, short: bool = False) -> str:
-    return f"<details{' class=short' if short else ''}><summary>{clean(summary)}</summary>{inside}</details>"
-
-
 def _arms(result: Result) -> str:
     """Every arm with its samples, and the arm of another group with the least evidence against it."""
     labels, names = np.asarray(result.labels), names_of(result)
@@ -186,19 +183,6 @@ def _arms(result: Result) -> str:
     heads = ["Arm", group, "Samples", "Least evidence across groups (1 tells apart)", "against"]
     table = _table(heads, rows, numeric=(1, 2, 3))
     return _details(f"Table of all {len(rows):,} arms", table, short=len(rows) <= MOST_NODES)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """A table of cells that are escaped already."""
-
-    def line(tag: str, cells: Sequence[str]) -> str:
-        marks = [" class=n" if place in numeric else "" for place in range(len(cells))]
-        inside = "".join(f"<{tag}{mark}>{cell}</{tag}>" for mark, cell in zip(marks, cells, strict=True))
-        return f"<tr>{inside}</tr>"
-
-    body = "".join(line("td", row) for row in rows)
-    whole = f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll tall" tabindex="0">{whole}</div>'
 
 
 # ------------------------------------------------------------ why, and what it looks like

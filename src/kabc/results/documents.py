@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results.arrays import number, packed, unnumbered, unpacked
+from kabc.results.effects.documents import effects_document
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
@@ -77,6 +78,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "n_lost": int(result.n_lost),
         "spent": float(result.spent),
         "seconds": float(result.seconds),
+        "effects": effects_document(result.effects, key),
     }
 
 

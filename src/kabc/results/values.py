@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results import words
+from kabc.results.effects.compute import effects_of
+from kabc.results.effects.values import Effects
 from kabc.results.forecast import more_samples
 from kabc.strategies.answers import Guarantee, Round, Status
 
@@ -183,6 +186,11 @@ class Result:
         more = more_samples(self.evidence, np.asarray(self.labels), discards=discards)
         found = {name: math.ceil(n) for name, n in zip(self.names, more.tolist(), strict=True) if 0 < n < math.inf}
         return found or None
+
+    @cached_property
+    def effects(self) -> Effects:
+        """How the groups differ, in the units of the data: estimates from `samples`, no part of the guarantee."""
+        return effects_of(self)
 
     @property
     def text_names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kabc.core.words import counted, percent, plural
+from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.strategies.answers import Status
 from kabc.strategies.wording import exactly
 
@@ -60,7 +61,17 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "stalled":
+        return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _stalled(result: Result) -> str:
+    """For how long nothing was learned: since the round that told the last pair apart."""
+    last = int(result.evidence.told.max(initial=0))
+    before = next((one.n_samples for one in result.rounds if one.number == last), 0)
+    idle = counted(result.rounds[-1].n_samples - before, "sample") if result.rounds else "samples"
+    return f"undecided: nothing new was learned in the last {idle}, the groups are a guess"
 
 
 def condition(result: Result) -> str:
@@ -78,8 +89,12 @@ def assumption(found: Assumption) -> str:
 
 def text(result: Result) -> str:
     """The answer as it is printed."""
-    groups = [f"  {line}" for line in group_lines(result)]
-    return "\n".join([headline(result), *certified_lines(result), *groups, *_remarks(result)])
+    effects = result.effects
+    groups = []
+    for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
+        groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
+    lines = [headline(result), *certified_lines(result), *groups, *closing_lines(effects)]
+    return "\n".join([*lines, *_remarks(result)])
 
 
 def certificate(result: Result) -> str:
@@ -121,11 +136,15 @@ def _pairs_told_apart(result: Result) -> str:
 def group_lines(result: Result) -> list[str]:
     """A line for each group, the smallest first: the odd ones are what people look for."""
     guess = "" if result.certified else " (guess)"
-    numbered = sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
     return [
         f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
-        for number, group in numbered
+        for number, group in _by_size(result)
     ]
+
+
+def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:
+    """The groups with their numbers, which start at 1; the smallest first."""
+    return sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
 
 
 def _remarks(result: Result) -> list[str]:

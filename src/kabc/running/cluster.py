@@ -60,8 +60,8 @@ def cluster(
         used up in random order. Instead of arms: a table, as a data frame or the path of a file, with `arm` and
         `values`.
     n_clusters : int, optional
-        K, the number of groups, at least 2. If it is not known, leave it out, and pass `min_separation` or
-        `max_samples`.
+        K, the number of groups, at least 2. If it is not known, leave it out: "anytime" stops when nothing new is
+        being learned, other strategies need `min_separation` or `max_samples`.
     delta : float, optional
         Largest probability of a wrong certified answer, in (0, 1]. Default: 0.05.
     kernel : Kernel or callable, optional

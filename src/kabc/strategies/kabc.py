@@ -38,6 +38,7 @@ from kabc.core.settings import positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Round
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import Comparisons, assumptions, comparisons_given, connect
+from kabc.strategies.guesses import agreeing
 from kabc.strategies.wording import main_claim
 
 Spending = Literal["published", "full"]
@@ -234,9 +235,10 @@ class KABC(Stepwise):
     def recommend(self) -> Partition:
         if self._status == "decided":
             return Partition(self._components.labels, certified=True)
-        if self._status == "contradicted" or not self._rounds:
-            return self._components
-        return single_linkage(_relative(self._evidence), self.n_clusters)
+        guess = self._components
+        if self._status != "contradicted" and self._rounds:
+            guess = single_linkage(_relative(self._evidence), self.n_clusters)
+        return agreeing(guess, self._evidence, self._at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
         return self._evidence

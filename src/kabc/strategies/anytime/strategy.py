@@ -10,6 +10,9 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 |        | `doubts.py`     | a settled partition of the core waits while a group looks like two                        |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
 
+Without K there is only the core, with all arms, and no guess. The run stops when all pairs are told apart, or when
+nothing new is being learned (`stalling.py`).
+
 Both phases use `learning.py` (what experts know), `wealth.py` (evidence against pairs) and `shares.py` (how delta is
 spent). It stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
 (kabc.core.partitions.forced).
@@ -25,11 +28,11 @@ from numpy.typing import ArrayLike
 from kabc.core.arrays import Index
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import Partition, components
+from kabc.core.partitions import Partition
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import expect_several_groups, whole_number
-from kabc.strategies.answers import Guarantee
+from kabc.core.settings import expect_several_groups, positive_number, whole_number
+from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime import doubts, pace, words
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
@@ -37,8 +40,10 @@ from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
+from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples, in_blocks
+from kabc.strategies.guesses import agreeing
 
 
 class AnytimeKABC(Stepwise):
@@ -53,8 +58,8 @@ class AnytimeKABC(Stepwise):
     n_arms : int
         N, the number of arms.
     n_clusters : int or None
-        K, the number of groups, at least 2. With None it never stops by itself. The pairs told apart and the lower
-        bound on the number of groups are certified all the same.
+        K, the number of groups, at least 2. With None it stops when all pairs are told apart, or when nothing new is
+        being learned. The pairs told apart and the lower bound on the number of groups are certified all the same.
     delta : float
         Largest probability of a wrong answer, in (0, 1].
     maps : sequence of FeatureMap, optional
@@ -64,6 +69,9 @@ class AnytimeKABC(Stepwise):
     block : int, default 1
         This many consecutive samples of an arm form one: their features are averaged. Then only blocks must be
         independent, not samples (docs/theory.md, section 20).
+    patience : float or None, default 2.5
+        Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
+        (docs/anytime.md). None: it never does.
 
     Notes
     -----
@@ -93,6 +101,7 @@ class AnytimeKABC(Stepwise):
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
         block: int = 1,
+        patience: float | None = PATIENCE,
     ) -> None:
         super().__init__(n_arms, delta)
         self.block = whole_number("block", block, 1)
@@ -106,6 +115,10 @@ class AnytimeKABC(Stepwise):
         self._review = Review(self._shares)
         self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
         self._at_least = 1
+        self.patience = None if patience is None else positive_number("patience", patience, above=1.0)
+        self._stalling: Stalling | None = None
+        if self.n_clusters is None and self.patience is not None:
+            self._stalling = Stalling(self.n_arms, self.patience)
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -114,6 +127,11 @@ class AnytimeKABC(Stepwise):
     @property
     def n_groups_at_least(self) -> int:
         return self._at_least
+
+    @property
+    def stops_by_itself(self) -> bool:
+        """Whether it needs no budget: K is known, or it stops when nothing new is being learned."""
+        return self.n_clusters is not None or self.patience is not None
 
     # ------------------------------------------------------------ what to draw
 
@@ -176,7 +194,16 @@ class AnytimeKABC(Stepwise):
                 self._status = "decided"
         if self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
+        if self.n_clusters is None:
+            self._status = self._ended_without_k()
         self._close_round(int(self._learning.counts.max()), self._at_least)
+
+    def _ended_without_k(self) -> Status | None:
+        if np.count_nonzero(self._wealth.apart_in_core) == self.n_arms * (self.n_arms - 1):
+            return "decided"  # every arm is a group of its own
+        if self._stalling is not None and self._stalling.stalled(self.n_samples // self.block, self._wealth):
+            return "stalled"
+        return None
 
     def _settled(self, number: int) -> tuple[int, ...]:
         """Representatives of the groups, as places in the core, once its partition is settled; none before."""
@@ -228,11 +255,14 @@ class AnytimeKABC(Stepwise):
     def recommend(self) -> Partition:
         labels = np.full(self.n_arms, -1) if self._assignment is None else self._assignment.labels
         if self._status == "decided":
-            return Partition.of(labels.tolist(), certified=True)
-        if self.n_clusters is None or not self._learning.scorers:
-            return components(~self.evidence().told_apart)
-        guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-        return Partition.of(np.maximum(guess, 0).tolist())  # arms without samples: anywhere
+            alone = range(self.n_arms)  # without K, all pairs are told apart
+            return Partition.of(alone if self.n_clusters is None else labels.tolist(), certified=True)
+        guess: Index = np.zeros(self.n_arms, dtype=np.intp)
+        if self.n_clusters is not None and self._learning.scorers:
+            guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
+            guess = np.maximum(guess, 0)  # arms without samples: anywhere
+        seen = self._wealth.evidence(self._learning.counts, copied=False)
+        return agreeing(Partition.of(guess.tolist()), seen, self._at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
         return self._wealth.evidence(self._learning.counts * self.block)
