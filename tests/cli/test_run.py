@@ -322,6 +322,30 @@ def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: 
     assert "--report" in answer.err and "choose another path" in answer.err
 
 
+def test_blocks_and_the_order_of_rows_come_from_options_or_from_the_file(kabc: Call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = tmp_path / "hosts.csv"
+    pl.DataFrame({"host": ["a", "b"] * 300, "at": range(600), "v": rng.normal(size=600) + [0.0, 5.0] * 300}).write_csv(
+        table
+    )
+    words = ("run", table, "--arm", "host", "--order", "at", "--block", 10, "--clusters", 2, "--seed", 1)
+    answer = kabc(*words, "--certificate")
+    assert answer.code == 0, answer.err
+    assert "blocks of 10)" in answer.out
+    assert "blocks of 10 consecutive rows of an arm are independent and identically distributed" in answer.out
+    study = tmp_path / "study.toml"
+    study.write_text(f'clusters = 2\nseed = 1\nblock = 10\n[table]\npath = "{table}"\narm = "host"\norder = "at"\n')
+    first, second = kabc(*words, "--json").json(), kabc("run", "--config", study, "--json").json()
+    assert first["block"] == second["block"] == 10
+    assert first["columns"] == ["v"]
+    assert first["samples_per_arm"] == second["samples_per_arm"]
+    free = kabc("run", table, "--arm", "host", "--values", "v", "--block", "auto", "--clusters", 2, "--seed", 1)
+    assert "note: block: 1, as samples were not seen to depend on the ones before" in free.out
+    wrong = kabc("run", table, "--arm", "host", "--values", "v", "--block", "often", "--clusters", 2)
+    assert wrong.code == 2
+    assert "block must be a whole number, 1 or more, or 'auto', got 'often'" in wrong.err
+
+
 def test_without_a_number_of_groups_a_table_needs_no_budget_and_stops_when_nothing_new_is_learned(
     tmp_path: Path, kabc: Call
 ) -> None:

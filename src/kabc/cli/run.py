@@ -74,6 +74,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             max_samples=_budget(config, name, arms),
             min_separation=config.min_separation,
             pilot=config.pilot,
+            block=config.block,
             seed=seed,
             workers=config.workers,
             watch=config.watch,

@@ -38,8 +38,19 @@ _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 def headline(result: Result) -> str:
     """The answer in one line: what is claimed, how sure it is, and what it cost."""
     claim, advice = _claim(result)
-    cost = f"({counted(result.n_samples, 'sample')})"
+    cost = f"({_samples(result)})"
     return f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}"
+
+
+def _samples(result: Result) -> str:
+    """All samples; where they come in blocks, how many."""
+    samples = counted(result.n_samples, "sample")
+    if result.block == 1:
+        return samples
+    tested = result.n_samples - result.n_pilot
+    return f"{samples} in {counted(tested // result.block, 'block')} of {result.block:,}" + (
+        f", after a pilot of {result.n_pilot:,}" if result.n_pilot else ""
+    )
 
 
 def _claim(result: Result) -> tuple[str, str]:
@@ -213,7 +224,8 @@ def spent(result: Result) -> str:
 
 def _seen(result: Result) -> list[str]:
     arms, samples = counted(len(result.names), "arm"), counted(result.n_samples, "sample")
-    pilot = f", {result.n_pilot:,} of them in a pilot that only chose the kernel" if result.n_pilot else ""
+    chosen = "kernel" if result.kernel else "length of blocks"
+    pilot = f", {result.n_pilot:,} of them in a pilot that only chose the {chosen}" if result.n_pilot else ""
     at_least = counted(result.n_groups_at_least, "group")
     seen = [
         f"{arms}, {samples} in all{pilot}",

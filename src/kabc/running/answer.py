@@ -52,6 +52,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
         notes=(*sources.notes, *ended.notes, *(() if watched is None else watched.notes(sources.names))),
         assumptions=refuted,
+        block=sources.block,
         price=sources.price,
         n_lost=sources.n_lost,
         seconds=ended.seconds,

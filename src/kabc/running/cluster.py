@@ -43,6 +43,8 @@ def cluster(
     values: str | Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     missing: str | None = None,
+    order: str | None = None,
+    block: int | str | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
@@ -97,6 +99,13 @@ def cluster(
         Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
     missing : str, optional
         Of a table: what to do with missing values, "raise" (default), "drop" or "encode".
+    order : str, optional
+        Of a table: the column that says when a row came, such as a time. It is not compared. Default: rows came in the
+        order of the table.
+    block : int or "auto", optional
+        For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
+        block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
+        used up, or of samples that are counted and never tested. Default: 1.
     workers : int, default 1
         Draw from this many arms at a time, in threads. The answer does not depend on it.
     executor : concurrent.futures.Executor, optional
@@ -155,8 +164,9 @@ def cluster(
         min_separation=min_separation,
         pilot=pilot,
         seed=seed_or_fresh(seed),
+        block=block,
     )
-    opened = Reading(arm, values, types, missing).opened(arms, settings.by_kernel, settings.seed)
+    opened = Reading(arm, values, types, missing, order).opened(arms, settings.by_kernel, settings.seed)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)

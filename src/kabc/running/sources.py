@@ -37,6 +37,7 @@ class Sources:
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed
+        self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(self.arms)
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
@@ -48,6 +49,12 @@ class Sources:
 
     def __len__(self) -> int:
         return len(self.arms)
+
+    def cut(self, block: int) -> None:
+        """From now on, this many consecutive samples form one: pools give whole blocks, in random order."""
+        self.block = block
+        if block > 1:
+            self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
 
     @property
     def n_samples(self) -> int:

@@ -42,7 +42,7 @@ from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
-from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.base import Request, Stepwise, checked_samples, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.outlook import Outlook
 
@@ -67,6 +67,9 @@ class AnytimeKABC(Stepwise):
         Feature maps that scores are learned on. Default: `kabc.core.scores.maps.default_maps`.
     seed : int, default 0
         Chooses the arms to start with when there are many.
+    block : int, default 1
+        This many consecutive samples of an arm form one: their features are averaged. Then only blocks must be
+        independent, not samples (docs/theory.md, section 20).
     patience : float or None, default 2.5
         Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
         (docs/anytime.md). None: it never does.
@@ -98,14 +101,16 @@ class AnytimeKABC(Stepwise):
         *,
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
+        block: int = 1,
         patience: float | None = PATIENCE,
     ) -> None:
         super().__init__(n_arms, delta)
+        self.block = whole_number("block", block, 1)
         expect_several_groups(n_clusters)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         self._shares = ErrorShares(self.delta, self.n_arms, self.n_clusters)
-        self._learning = Learning(self.n_arms, maps)
+        self._learning = Learning(self.n_arms, maps, self.block)
         self._core = Core.first(order, self.n_clusters)
         self._wealth = self._opened(Wealth.none(self.n_arms))
         self._review = Review(self._shares)
@@ -152,7 +157,7 @@ class AnytimeKABC(Stepwise):
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, None, self._learning.columns)
         assert self._asked is not None
-        lesson = self._learning.read(Batch.of(list(self._asked), rows))
+        lesson = self._learning.read(Batch.of(list(self._asked), in_blocks(rows, self.block)))
         # Nothing above changed the state; nothing below can fail.
         if self._learning.scorers:
             self._bet(lesson)
@@ -202,7 +207,7 @@ class AnytimeKABC(Stepwise):
     def _ended_without_k(self) -> Status | None:
         if np.count_nonzero(self._wealth.apart_in_core) == self.n_arms * (self.n_arms - 1):
             return "decided"  # every arm is a group of its own
-        if self._stalling is not None and self._stalling.stalled(self.n_samples, self._wealth):
+        if self._stalling is not None and self._stalling.stalled(self.n_samples // self.block, self._wealth):
             return "stalled"
         return None
 
@@ -287,7 +292,7 @@ class AnytimeKABC(Stepwise):
         return agreeing(Partition.of(guess.tolist()), seen, self._at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
-        return self._wealth.evidence(self._learning.counts)
+        return self._wealth.evidence(self._learning.counts * self.block)
 
     def guarantee(self) -> Guarantee:
-        return words.guarantee(self._shares, self._core, self._review, self.status)
+        return words.guarantee(self._shares, self._core, self._review, self.status, self.block)

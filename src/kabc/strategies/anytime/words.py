@@ -14,16 +14,17 @@ from kabc.strategies.wording import main_claim, pairs_claim
 _WHEN = ", no matter when you look"
 
 
-def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None) -> Guarantee:
+def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None, block: int = 1) -> Guarantee:
     """Claim, assumptions and rule, with the thresholds as they are now."""
     return Guarantee(
         strategy=f"Anytime KABC(delta = {shares.delta:g}, K = {shares.n_clusters})",
         claim=_claim(shares, status),
         assumptions=(
-            "samples of an arm are independent and identically distributed",
+            _assumed(block),
             "samples of different arms are independent of each other",
         ),
         rule=(
+            *_blocks(block),
             "before each round several experts fix a score for each pair, from earlier samples",
             "samples x of one arm and y of the other multiply its evidence by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
             "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
@@ -33,6 +34,18 @@ def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | 
             *_outside(shares, core),
         ),
     )
+
+
+def _assumed(block: int) -> str:
+    if block == 1:
+        return "samples of an arm are independent and identically distributed"
+    return f"blocks of {block:,} consecutive rows of an arm are independent and identically distributed"
+
+
+def _blocks(block: int) -> list[str]:
+    if block == 1:
+        return []
+    return [f"a sample is a block of {block:,} rows: features are averaged over it"]
 
 
 def _claim(shares: ErrorShares, status: Status | None) -> str:
