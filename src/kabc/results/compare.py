@@ -38,7 +38,8 @@ class Comparison:
     """What changed from one result to another, by the names of the arms. Print it.
 
     `groups` pairs each old group with the new one that it overlaps most, over all groups together; an arm has changed
-    when its two groups are no such pair. `adjusted_rand` is the agreement on the common arms: 1 if equal.
+    when its two groups are no such pair. `adjusted_rand` is the agreement on the common arms: 1 if equal. Arms that one
+    of the results has set aside are in `not_measured`; nothing is said of their groups.
 
     Examples
     --------
@@ -57,6 +58,7 @@ class Comparison:
     changes: tuple[Change, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    not_measured: tuple[str, ...]
     n_common: int
     adjusted_rand: float
     delta: float
@@ -83,7 +85,7 @@ class Comparison:
         return "\n".join([*lines, f"old: {self.old_status}", f"new: {self.new_status}"])
 
     def _others(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return (("added", self.added), ("removed", self.removed))
+        return (("added", self.added), ("removed", self.removed), ("not measured", self.not_measured))
 
 
 def compare(old: Result, new: Result) -> Comparison:
@@ -99,10 +101,11 @@ def compare(old: Result, new: Result) -> Comparison:
     True
     """
     before, now = _Side.of(old), _Side.of(new)
-    common = [name for name in now.place if name in before.place]
+    both = [name for name in now.place if name in before.place]
+    common = [name for name in both if before.label(name) >= 0 and now.label(name) >= 0]
     if not common:
         raise SettingsError(
-            f"the results have no arm in common: {_some(list(before.place))} before, {_some(list(now.place))} now; "
+            f"the results have no measured arm in common: {_some(list(before.place))} before, {_some(list(now.place))} now; "
             "compare results of the same arms"
         )
     pairs = _matched(before, now, common)
@@ -114,6 +117,7 @@ def compare(old: Result, new: Result) -> Comparison:
         changes=tuple(_change(name, before, now, common) for name in changed),
         added=tuple(name for name in now.place if name not in before.place),
         removed=tuple(name for name in before.place if name not in now.place),
+        not_measured=tuple(name for name in both if name not in common),
         n_common=len(common),
         adjusted_rand=Partition.of(map(before.label, common)).adjusted_rand(Partition.of(map(now.label, common))),
         delta=min(1.0, old.delta + new.delta),

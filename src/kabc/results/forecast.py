@@ -14,13 +14,14 @@ def more_samples(evidence: Evidence, labels: Index, *, discards: bool) -> Array:
     Parameters
     ----------
     evidence : of all pairs, after the latest round.
-    labels : the groups shown.
+    labels : the groups shown, -1 for arms that were set aside.
     discards : whether each round starts anew, without the samples of earlier rounds.
     """
     pairs = _missing(evidence, discards)
     more = np.zeros(len(labels))
     for group in range(int(labels.max()) + 1):
-        members, others = np.flatnonzero(labels == group), np.flatnonzero(labels != group)
+        members = np.flatnonzero(labels == group)
+        others = np.flatnonzero((labels != group) & (labels >= 0))  # -1: set aside
         across = pairs[np.ix_(others, members)]
         # bets need one arm of a group to tell another arm apart from all of it; components need all of them
         chosen = across.argmin(axis=1) if evidence.by_bets else across.argmax(axis=1)

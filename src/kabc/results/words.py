@@ -27,7 +27,8 @@ STATUS_WORDS: dict[Status, str] = {
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
-_MOST_NAMED = 6  # arms whose needs are printed one by one
+_MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
+_MOST_REASONS = 3  # why arms were set aside; more are summed up
 
 
 def headline(result: Result) -> str:
@@ -56,7 +57,7 @@ def condition(result: Result) -> str:
     """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
     if result.guarantee.conditional_on or result.status != "decided" or result.n_clusters is None:
         return result.guarantee.conditional_on
-    return exactly(result.n_clusters)
+    return exactly(result.n_clusters) + (" among the arms that were measured" if result.set_aside else "")
 
 
 def assumption(found: Assumption) -> str:
@@ -68,7 +69,8 @@ def assumption(found: Assumption) -> str:
 def text(result: Result) -> str:
     """The answer as it is printed."""
     groups = [f"  {line}" for line in group_lines(result)]
-    return "\n".join([headline(result), *certified_lines(result), *groups, *_remarks(result)])
+    aside = [f"  {line}" for line in aside_lines(result)]
+    return "\n".join([headline(result), *certified_lines(result), *groups, *aside, *_remarks(result)])
 
 
 def certificate(result: Result) -> str:
@@ -78,7 +80,7 @@ def certificate(result: Result) -> str:
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
         "Groups:",
-        *(f"  - {line}" for line in group_lines(result)),
+        *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
         f"Claim: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
@@ -115,6 +117,21 @@ def group_lines(result: Result) -> list[str]:
         f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
         for number, group in numbered
     ]
+
+
+def aside_lines(result: Result) -> list[str]:
+    """Arms that were set aside, a line for each reason; one line if there are many reasons."""
+    named: dict[str, list[str]] = {}
+    for name, reason in result.set_aside.items():
+        named.setdefault(reason, []).append(one_line(name))
+    if len(named) > _MOST_REASONS:
+        named = {"too few rows or samples": [one_line(name) for name in result.set_aside]}
+    return [f"not measured: {counted(len(arms), 'arm')} ({reason}): {_some(arms)}" for reason, arms in named.items()]
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _remarks(result: Result) -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from kabc.core.partitions import Partition
+from kabc.core.words import counted
 from kabc.results.values import Result, Trace
 from kabc.running.record import drift_notes
 from kabc.running.sources import Sources
@@ -26,9 +29,10 @@ class Ending:
 def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     samples = sources.kept.by_name(sources.names)
+    labels = placed(strategy.recommend(), sources.drawn).labels
     return Result(
         names=sources.names,
-        labels=strategy.recommend().labels,
+        labels=labels,
         status=ended.status,
         evidence=strategy.evidence(),
         samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
@@ -42,6 +46,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         n_pilot=ended.n_pilot,
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
         notes=(*sources.notes, *ended.notes, *drift_notes(samples, sources.columns)),
+        set_aside=reasons(labels, sources),
         price=sources.price,
         seconds=ended.seconds,
         columns=sources.columns,
@@ -49,3 +54,27 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         samples=samples,
         trace=ended.trace,
     )
+
+
+def placed(found: Partition, drawn: Sequence[int]) -> Partition:
+    """The groups without arms that nothing was drawn of; a certified partition is as it is."""
+    if found.certified:
+        return found
+    return Partition.of([label if n else -1 for label, n in zip(found.labels, drawn, strict=True)])
+
+
+def reasons(labels: Sequence[int], sources: Sources) -> dict[Hashable, str]:
+    """Why arms were set aside."""
+    aside = [arm for arm, label in enumerate(labels) if label < 0]
+    return {sources.names[arm]: _reason(sources.drawn[arm], sources.arms[arm].remaining) for arm in aside}
+
+
+def _reason(drawn: int, left: int | None) -> str:
+    if drawn == 0:
+        return "no rows" if left == 0 else "no sample was drawn"
+    if left is None:
+        return f"its group was not clear after {counted(drawn, 'sample')}"
+    if left == 0:
+        every = f"all {drawn:,} rows were" if drawn > 1 else "its only row was"
+        return f"{every} read before its group was clear"
+    return f"{drawn:,} of {drawn + left:,} rows {'was' if drawn == 1 else 'were'} read before its group was clear"

@@ -20,7 +20,7 @@ from kabc.running.settings import Settings
 from kabc.running.snapshots import Listener, Snapshot
 from kabc.running.sources import Sources
 from kabc.strategies.answers import Status
-from kabc.strategies.base import Request, Strategy
+from kabc.strategies.base import Request, SetsAside, Strategy
 
 
 @dataclass
@@ -91,7 +91,13 @@ class Run:
 
     def _ended(self, strategy: Strategy) -> Status:
         """Run the rounds; how that ended."""
-        loop = Loop[Status](strategy, self._draw, self._forbids, lambda samples: self._tell(strategy, samples))
+        loop = Loop[Status](
+            strategy,
+            self._draw,
+            self._forbids,
+            tell=lambda samples: self._tell(strategy, samples),
+            does_without=lambda request: self._does_without(strategy, request),
+        )
         status: Status | None = None
         try:
             for number in loop:
@@ -111,6 +117,16 @@ class Run:
         if strategy.status == "budget" and not self.sources.can_give(one_of_each):
             return "exhausted"  # the rows were its budget
         return ended
+
+    def _does_without(self, strategy: Strategy, request: Request) -> bool:
+        """Set aside arms that cannot give what is asked for; before the first round all arms without rows."""
+        if not isinstance(strategy, SetsAside):
+            return False
+        asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.sources)), 1), **request}
+        short = set(self.sources.too_small(asked)) - strategy.arms_set_aside
+        if short:
+            strategy.set_aside(short)
+        return bool(short)
 
     def _forbids(self, request: Request) -> Status | None:
         if not self.sources.can_give(request):  # a larger budget would not help, so this is the reason

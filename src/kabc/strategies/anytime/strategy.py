@@ -10,6 +10,7 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 |        | `doubts.py`     | a settled partition of the core waits while a group looks like two                        |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
 
+Arms that cannot be drawn any more are set aside (docs/theory.md, section 18; `representatives.py`, `set_aside` here).
 Both phases use `learning.py` (what experts know), `wealth.py` (evidence against pairs) and `shares.py` (how delta is
 spent). It stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
 (kabc.core.partitions.forced).
@@ -17,12 +18,14 @@ spent). It stops when one partition into K groups is left: a claim is proven, or
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.arrays import Index
+from kabc.core.arrays import Index, Mask
+from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition, components
@@ -35,10 +38,16 @@ from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.representatives import Representatives
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
+
+
+_PATIENCE = 64  # as often as samples before: then a group without a sign of life has only arms that ran dry
+_WAITING = 4  # the same for one arm that cannot be compared with one of the groups it may be in
+_FEWEST = 32  # samples of an arm that both are counted from
 
 
 class AnytimeKABC(Stepwise):
@@ -94,13 +103,20 @@ class AnytimeKABC(Stepwise):
         expect_several_groups(n_clusters)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
-        self._shares = ErrorShares(self.delta, self.n_arms, self.n_clusters)
         self._learning = Learning(self.n_arms, maps)
+        self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
+        self._standing: Representatives | None = None  # of the second phase
+        self._at_least = 1
+        self._dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
+        self._patience = 0.0  # samples of an arm after which to give up on groups that only dry arms have
+        self._begin(order)
+
+    def _begin(self, order: Index) -> None:
+        """Before the first sample: the books of these arms."""
+        self._shares = ErrorShares(self.delta, len(order), self.n_clusters)
         self._core = Core.first(order, self.n_clusters)
         self._wealth = self._opened(Wealth.none(self.n_arms))
-        self._review = Review(self._shares)
-        self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
-        self._at_least = 1
+        self._review = Review(self._shares, self.n_arms)
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -122,7 +138,13 @@ class AnytimeKABC(Stepwise):
     def _core_arms(self) -> Index:
         """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
         trusted = self._review.trusted
-        return np.sort(self._core.arms) if trusted is None else trusted.wanted(self._wealth.all_apart())
+        return np.sort(self._live) if trusted is None else trusted.wanted(self._wealth.all_apart(), self._dry)
+
+    @property
+    def _live(self) -> Index:
+        """Arms of the core that can be drawn."""
+        arms = self._core.arms
+        return arms[~self._dry[arms]]
 
     # ------------------------------------------------------------ what was drawn
 
@@ -137,7 +159,13 @@ class AnytimeKABC(Stepwise):
         self._learning.absorb(lesson)
         self._conclude()
         if not self.stopped:
-            self._learning.rescore(self._core.arms, *self._taught())
+            self._rescore()
+
+    def _rescore(self) -> None:
+        """Fix the scores of the next round."""
+        live = self._live
+        core = live if self._learning.counts[live].any() else self._core.arms  # the core may be all newcomers
+        self._learning.rescore(core, *self._taught())
 
     def _bet(self, lesson: Lesson) -> None:
         """Bet on the samples of a round, with scores that were fixed before it."""
@@ -156,67 +184,173 @@ class AnytimeKABC(Stepwise):
         elif self._review.trusted is not None:
             known = self._review.trusted.labels
         n_groups = self.n_clusters or self._core.n_sampled(self._learning.counts)
-        return known, min(n_groups + self._review.doubted, self._core.size)
+        return known, min(n_groups + self._review.doubted, len(self._live))
+
+    # ------------------------------------------------------------ arms that run dry
+
+    @property
+    def arms_set_aside(self) -> frozenset[int]:
+        """Arms that it goes on without. Those whose group was clear by then keep it."""
+        return frozenset(np.flatnonzero(self._dry).tolist())
+
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Go on without arms that cannot be drawn any more; the others go on to their certified answer.
+
+        The guarantee holds if the choice of these arms depends on earlier requests and samples, and on how many samples
+        arms can give, but not on samples that were not told.
+        """
+        given = sorted(set(arms))
+        unknown = [arm for arm in given if not 0 <= arm < self.n_arms]
+        if unknown:
+            raise SettingsError(f"arm {unknown[0]!r} cannot be set aside; arms are numbered 0 to {self.n_arms - 1}")
+        if self.stopped or not given:
+            return
+        self._asked = None
+        self._dry[given] = True
+        self._patience = _PATIENCE * max(_FEWEST, int(self._learning.counts.max()))
+        if self._standing is not None:
+            self._standing = replace(self._standing, dry=self._dry.copy())
+        elif self._rounds:
+            self._review.set_aside(self._dry, self._wealth.all_apart())
+        else:
+            self._start_without()
+            return
+        self._judge(len(self._rounds))
+        if not self.stopped:
+            self._rescore()
+
+    def _start_without(self) -> None:
+        """Nothing was drawn yet: begin as if there were only the other arms."""
+        order = self._core.order[~self._dry[self._core.order]]
+        if len(order) < self._fewest_arms:
+            self._status = "exhausted"
+        else:
+            self._begin(order)
+
+    @property
+    def _fewest_arms(self) -> int:
+        """Arms of the core that it takes to find anything."""
+        return self.n_clusters or 2
+
+    def _has_enough(self) -> bool:
+        """Whether the core has enough arms that can be drawn. Widens it where that helps."""
+        while len(self._live) < self._fewest_arms and self._core.size < self._shares.n_arms:
+            self._widen()
+        return len(self._live) >= self._fewest_arms
+
+    def _is_starved(self) -> bool:
+        """Whether after many samples one of the groups still seems to have no arm but dry ones: a heuristic."""
+        counts, core = self._learning.counts, self._core.arms
+        if self.n_clusters is None or not self._dry[core].any() or counts[self._live].max() < self._patience:
+            return False
+        sampled = core[counts[core] > 0]
+        seen = self._learning.guess(self._wealth.best_expert, sampled, self.n_clusters)
+        return seen is not None and len(np.unique(seen[self._live])) < self.n_clusters
 
     # ------------------------------------------------------------ what follows
 
     def _conclude(self) -> None:
         number = len(self._rounds) + 1
         self._wealth.tell_apart(number)
+        self._judge(number)
+        self._close_round(int(self._learning.counts.max()), self._at_least)
+
+    def _judge(self, number: int) -> None:
+        """What follows from the evidence, for the arms that can still be drawn."""
+        if self._assignment is None and not self._has_enough():
+            self._status = "exhausted"
+            return
         columns = self._settled(number) if self._assignment is None else self._assignment.columns
         if len(columns) == self.n_clusters:
-            self._assignment = Assignment.of(self._core.arms, columns, self._wealth.apart)
+            self._assignment = self._assigned(columns)
             self._at_least = max(self._at_least, self._assignment.n_groups_at_least)
             if self._assignment.decided:
                 self._status = "decided"
+        elif self._core.size == self._shares.n_arms and self._is_starved():
+            self._status = "exhausted"
         if self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
-        self._close_round(int(self._learning.counts.max()), self._at_least)
 
     def _settled(self, number: int) -> tuple[int, ...]:
         """Representatives of the groups, as places in the core, once its partition is settled; none before."""
+        if not self._learning.counts[self._live].all():
+            return ()  # the core was widened just now
         self._revise()
-        found, claim = self._forced(), self._review.claim
+        places = np.flatnonzero(~self._dry[self._core.arms])
+        found, claim = self._forced(places), self._review.claim
         proven = claim if claim is not None and claim.proven(self._wealth.all_apart()) else None
         if proven is not None or found.complete:
-            self._review.doubted = self._doubts(found.labels if proven is None else proven.labels[self._core.arms])
-            return () if self._review.doubted else self._appointed(found, proven, number)
+            self._review.doubted = self._doubts(found.labels if proven is None else proven.labels[self._live])
+            return () if self._review.doubted else self._appointed(places, found, proven, number)
         if self._core.is_spent(self._learning.counts):
-            self._core = self._core.widened()
-            self._wealth = self._opened(self._wealth)
-            self._review.restart()
+            self._widen()
         return ()
+
+    def _widen(self) -> None:
+        """Take more arms into the core."""
+        self._core = self._core.widened()
+        self._wealth = self._opened(self._wealth)
+        self._review.restart()
 
     def _revise(self) -> None:
         """Guess the partition of the core anew, from samples alone."""
         if self.n_clusters is None or not self._learning.scorers:
             return
-        guess = self._learning.guess(self._wealth.best_expert, self._core.arms, self.n_clusters)
+        guess = self._learning.guess(self._wealth.best_expert, self._live, self.n_clusters)
         if guess is not None:
-            self._review.revise(guess, self._core.arms, self.n_samples)
+            self._review.revise(guess, self._live, self.n_samples)
 
-    def _forced(self) -> Forced:
-        """What the pairs told apart force about the core."""
-        found = forced_partition(self._wealth.apart_in_core, self.n_clusters)
-        self._at_least = max(self._at_least, found.n_groups_at_least)
+    def _forced(self, places: Index) -> Forced:  # (S,)
+        """What the pairs told apart force about the arms in these places of the core."""
+        apart = self._wealth.apart_in_core
+        found = forced_partition(apart[np.ix_(places, places)], self.n_clusters)
+        everyone = found if len(places) == len(apart) else forced_partition(apart, None)
+        self._at_least = max(self._at_least, found.n_groups_at_least, everyone.n_groups_at_least)
         return found
 
-    def _doubts(self, groups: Index) -> bool:  # (C,)
+    def _doubts(self, groups: Index) -> bool:  # groups of the arms that can be drawn
         """Whether a group looks like two: then go on until that passes, or K is contradicted."""
         if not self._wealth.n_experts:
             return False
         labels = np.full(self.n_arms, -1, dtype=np.intp)
-        labels[self._core.arms] = groups
+        labels[self._live] = groups
         return doubts.looks_split(self._learning, self._wealth.common_gains(self._wealth.n_experts), labels)
 
-    def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
+    def _appointed(self, places: Index, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:  # (S,)
         """The representatives; from now on arms outside the core are compared with them."""
+        core = self._core.arms
         if proven is not None:
             self._wealth.accept(proven.labels, proven.limit, number)
-            found = self._forced()
-        if self._core.size < self.n_arms:
-            self._wealth.limit_outside(found.representatives, self._shares.outside_limit(self._core.size))
-        return found.representatives
+            places = np.flatnonzero(proven.labels[core] >= 0)  # some of them may have run dry since the claim was made
+            found = self._forced(places)
+        columns = tuple(places[list(found.representatives)].tolist())
+        if self._core.size < self._shares.n_arms:
+            self._wealth.limit_outside(columns, self._shares.outside_limit(self._core.size))
+        self._standing = Representatives(tuple(core[list(columns)].tolist()), places, self._dry.copy())
+        return columns
+
+    def _assigned(self, columns: tuple[int, ...]) -> Assignment:
+        """The groups of all arms, after other arms took the place of representatives that ran dry."""
+        assert self._standing is not None
+        found = Assignment.of(self._core.arms, columns, self._wealth.apart, self._standing)
+        if found.contradicted or found.represented.all():
+            return found
+        for group, arm in self._standing.successors(found.labels, self._learning.counts).items():
+            compared = arm in self._wealth.compared
+            self._wealth = self._wealth.represented_by(arm, self._standing.arms[group])
+            self._standing = self._standing.succeeded(group, arm, compared)
+        self._give_up(Assignment.of(self._core.arms, columns, self._wealth.apart, self._standing))
+        return Assignment.of(self._core.arms, columns, self._wealth.apart, self._standing)
+
+    def _give_up(self, found: Assignment) -> None:
+        """Set aside arms that wait for a group without a representative: all its arms are dry."""
+        assert self._standing is not None
+        rows = found.undecided
+        waits = (found.may_belong[rows] & ~found.represented).any(axis=1)
+        helped = (found.may_belong[rows] & found.represented).any(axis=1)
+        patience = self._patience * _WAITING / _PATIENCE
+        self._dry[rows[waits & (~helped | (self._learning.counts[rows] >= patience))]] = True
+        self._standing = replace(self._standing, dry=self._dry.copy())
 
     # ------------------------------------------------------------ what people see
 
@@ -227,10 +361,13 @@ class AnytimeKABC(Stepwise):
         if self.n_clusters is None or not self._learning.scorers:
             return components(~self.evidence().told_apart)
         guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-        return Partition.of(np.maximum(guess, 0).tolist())  # arms without samples: anywhere
+        guess = np.where(self._learning.counts > 0, np.maximum(guess, 0), -1)
+        if self._status != "exhausted":  # then all arms are dry, and a guess of all of them is what there is
+            guess[self._dry & (labels < 0)] = -1
+        return Partition.of(guess.tolist())
 
     def evidence(self) -> Evidence:
         return self._wealth.evidence(self._learning.counts)
 
     def guarantee(self) -> Guarantee:
-        return words.guarantee(self._shares, self._core, self._review, self.status)
+        return words.guarantee(self._shares, self._core, self._review, self.status, bool(self._dry.any()))
