@@ -199,7 +199,13 @@ def _arms(result: Result) -> str:
         margin = [f"{least:.3g}", _name(names[other])] if np.isfinite(least) else ["none", ""]
         group = str(labels[arm] + 1) if grouped[arm] else "not measured"
         rows.append([_name(names[arm]), group, f"{result.samples_per_arm[name]:,}", *margin])
-    heads = ["Arm", "Group" if result.certified else "Group (guess)", "Samples", "Least evidence across groups (1 tells apart)", "against"]
+    heads = [
+        "Arm",
+        "Group" if result.certified else "Group (guess)",
+        "Samples",
+        "Least evidence across groups (1 tells apart)",
+        "against",
+    ]
     table = _table(heads, rows, numeric=(1, 2, 3))
     return _details(f"Table of all {len(rows):,} arms", table, short=len(rows) <= MOST_NODES)
 

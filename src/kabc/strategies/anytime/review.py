@@ -72,8 +72,11 @@ class Review:
     def _joins(self, blocks: Sequence[Block], labels: Index) -> Array:  # (A,) -> (A, K, E)
         return np.stack([block.joins(labels, self._n_groups) for block in blocks], axis=-1)
 
-    def revise(self, guess: Index, core: Index, n_samples: int) -> None:  # (N,), (C,)
-        """Take over a new guess; claim it if it differs from the claim and bets on it have won lately."""
+    def revise(self, guess: Index, core: Index, n_samples: int, n_core: int | None = None) -> None:  # (N,), (C,)
+        """Take over a new guess; claim it if it differs from the claim and bets on it have won lately.
+
+        `core` are the arms whose bets count, `n_core` is the size of the whole core.
+        """
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
             moved = guess != self.guess
@@ -84,14 +87,15 @@ class Review:
         foreign = guess[core, None] != np.arange(self._n_groups)
         if (self._won[core][foreign] > 0).all():
             self.n_claims += 1
-            self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, len(core)), n_samples)
+            self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, n_core or len(core)), n_samples)
 
     def set_aside(self, dry: Mask, told_apart: Mask) -> None:  # (N,), (N, N)
         """Go on without arms that cannot be drawn any more. A claim that still needs them is given up."""
-        if self.guess is not None:
-            self.guess = np.where(dry, -1, self.guess)
         if self.claim is not None and self.claim.needs(dry, told_apart):
             self.claim = None
+        if self.guess is not None:
+            claimed = np.zeros_like(dry) if self.claim is None else self.claim.labels >= 0
+            self.guess = np.where(dry & ~claimed, -1, self.guess)
 
     def restart(self) -> None:
         """The core was widened: guess anew. Earlier claims keep their numbers, and with them their error shares."""

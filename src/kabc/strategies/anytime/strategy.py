@@ -44,7 +44,6 @@ from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
 
-
 _PATIENCE = 64  # as often as samples before: then a group without a sign of life has only arms that ran dry
 _WAITING = 4  # the same for one arm that cannot be compared with one of the groups it may be in
 _FEWEST = 32  # samples of an arm that both are counted from
@@ -146,6 +145,21 @@ class AnytimeKABC(Stepwise):
         arms = self._core.arms
         return arms[~self._dry[arms]]
 
+    @property
+    def _asked_about(self) -> Index:
+        """Arms of the core whose partition is looked for: those that can be drawn, and dry ones that are known enough.
+
+        A dry arm is known enough if the claim needs no more samples of it, or if it is told apart from all arms that
+        can be drawn: then no other arm would stand for its group.
+        """
+        core, dry = self._core.arms, self._dry
+        if not dry[core].any():
+            return core
+        apart = self._wealth.apart[core][:, np.flatnonzero(~dry[core])].all(axis=1)
+        claim = self._review.claim
+        claimed = np.zeros_like(apart) if claim is None else claim.labels[core] >= 0
+        return core[~dry[core] | apart | claimed]
+
     # ------------------------------------------------------------ what was drawn
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
@@ -163,8 +177,8 @@ class AnytimeKABC(Stepwise):
 
     def _rescore(self) -> None:
         """Fix the scores of the next round."""
-        live = self._live
-        core = live if self._learning.counts[live].any() else self._core.arms  # the core may be all newcomers
+        core = self._asked_about
+        core = core if self._learning.counts[core].any() else self._core.arms  # the core may be all newcomers
         self._learning.rescore(core, *self._taught())
 
     def _bet(self, lesson: Lesson) -> None:
@@ -184,7 +198,7 @@ class AnytimeKABC(Stepwise):
         elif self._review.trusted is not None:
             known = self._review.trusted.labels
         n_groups = self.n_clusters or self._core.n_sampled(self._learning.counts)
-        return known, min(n_groups + self._review.doubted, len(self._live))
+        return known, min(n_groups + self._review.doubted, len(self._asked_about))
 
     # ------------------------------------------------------------ arms that run dry
 
@@ -229,23 +243,29 @@ class AnytimeKABC(Stepwise):
 
     @property
     def _fewest_arms(self) -> int:
-        """Arms of the core that it takes to find anything."""
+        """Arms that it takes to find anything."""
         return self.n_clusters or 2
 
     def _has_enough(self) -> bool:
-        """Whether the core has enough arms that can be drawn. Widens it where that helps."""
-        while len(self._live) < self._fewest_arms and self._core.size < self._shares.n_arms:
+        """Whether the core has enough arms to find K groups. Widens it where that helps."""
+
+        def enough() -> bool:
+            return len(self._live) >= 2 and len(self._asked_about) >= self._fewest_arms
+
+        while not enough() and self._core.size < self._shares.n_arms:
             self._widen()
-        return len(self._live) >= self._fewest_arms
+        return enough()
 
     def _is_starved(self) -> bool:
         """Whether after many samples one of the groups still seems to have no arm but dry ones: a heuristic."""
         counts, core = self._learning.counts, self._core.arms
-        if self.n_clusters is None or not self._dry[core].any() or counts[self._live].max() < self._patience:
+        if self.n_clusters is None or not self._dry[core].any() or self._core.size < self._shares.n_arms:
+            return False
+        if counts[self._live].max() < self._patience:
             return False
         sampled = core[counts[core] > 0]
         seen = self._learning.guess(self._wealth.best_expert, sampled, self.n_clusters)
-        return seen is not None and len(np.unique(seen[self._live])) < self.n_clusters
+        return seen is not None and len(np.unique(seen[self._asked_about])) < self.n_clusters
 
     # ------------------------------------------------------------ what follows
 
@@ -257,16 +277,13 @@ class AnytimeKABC(Stepwise):
 
     def _judge(self, number: int) -> None:
         """What follows from the evidence, for the arms that can still be drawn."""
-        if self._assignment is None and not self._has_enough():
-            self._status = "exhausted"
-            return
         columns = self._settled(number) if self._assignment is None else self._assignment.columns
         if len(columns) == self.n_clusters:
             self._assignment = self._assigned(columns)
             self._at_least = max(self._at_least, self._assignment.n_groups_at_least)
             if self._assignment.decided:
                 self._status = "decided"
-        elif self._core.size == self._shares.n_arms and self._is_starved():
+        elif not self._has_enough() or self._is_starved():
             self._status = "exhausted"
         if self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
@@ -276,12 +293,13 @@ class AnytimeKABC(Stepwise):
         if not self._learning.counts[self._live].all():
             return ()  # the core was widened just now
         self._revise()
-        places = np.flatnonzero(~self._dry[self._core.arms])
-        found, claim = self._forced(places), self._review.claim
+        live = ~self._dry[self._core.arms]
+        found, claim = self._forced(), self._review.claim
         proven = claim if claim is not None and claim.proven(self._wealth.all_apart()) else None
-        if proven is not None or found.complete:
-            self._review.doubted = self._doubts(found.labels if proven is None else proven.labels[self._live])
-            return () if self._review.doubted else self._appointed(places, found, proven, number)
+        complete = len(found.representatives) == self.n_clusters and bool((found.labels[live] >= 0).all())
+        if proven is not None or (complete and not found.contradicted):
+            self._review.doubted = self._doubts(found.labels[live] if proven is None else proven.labels[self._live])
+            return () if self._review.doubted else self._appointed(found, proven, number)
         if self._core.is_spent(self._learning.counts):
             self._widen()
         return ()
@@ -294,39 +312,36 @@ class AnytimeKABC(Stepwise):
 
     def _revise(self) -> None:
         """Guess the partition of the core anew, from samples alone."""
-        if self.n_clusters is None or not self._learning.scorers:
+        if self.n_clusters is None or not self._learning.scorers or len(self._asked_about) < self.n_clusters:
             return
-        guess = self._learning.guess(self._wealth.best_expert, self._live, self.n_clusters)
+        guess = self._learning.guess(self._wealth.best_expert, self._asked_about, self.n_clusters)
         if guess is not None:
-            self._review.revise(guess, self._live, self.n_samples)
+            self._review.revise(guess, self._live, self.n_samples, self._core.size)
 
-    def _forced(self, places: Index) -> Forced:  # (S,)
-        """What the pairs told apart force about the arms in these places of the core."""
-        apart = self._wealth.apart_in_core
-        found = forced_partition(apart[np.ix_(places, places)], self.n_clusters)
-        everyone = found if len(places) == len(apart) else forced_partition(apart, None)
-        self._at_least = max(self._at_least, found.n_groups_at_least, everyone.n_groups_at_least)
+    def _forced(self) -> Forced:
+        """What the pairs told apart force about the core."""
+        found = forced_partition(self._wealth.apart_in_core, self.n_clusters)
+        self._at_least = max(self._at_least, found.n_groups_at_least)
         return found
 
     def _doubts(self, groups: Index) -> bool:  # groups of the arms that can be drawn
         """Whether a group looks like two: then go on until that passes, or K is contradicted."""
-        if not self._wealth.n_experts:
+        if not self._wealth.n_experts or not len(groups):
             return False
         labels = np.full(self.n_arms, -1, dtype=np.intp)
         labels[self._live] = groups
         return doubts.looks_split(self._learning, self._wealth.common_gains(self._wealth.n_experts), labels)
 
-    def _appointed(self, places: Index, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:  # (S,)
+    def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
         """The representatives; from now on arms outside the core are compared with them."""
         core = self._core.arms
         if proven is not None:
             self._wealth.accept(proven.labels, proven.limit, number)
-            places = np.flatnonzero(proven.labels[core] >= 0)  # some of them may have run dry since the claim was made
-            found = self._forced(places)
-        columns = tuple(places[list(found.representatives)].tolist())
+            found = self._forced()
+        columns, settled = found.representatives, np.flatnonzero(found.labels >= 0)
         if self._core.size < self._shares.n_arms:
-            self._wealth.limit_outside(columns, self._shares.outside_limit(self._core.size))
-        self._standing = Representatives(tuple(core[list(columns)].tolist()), places, self._dry.copy())
+            self._wealth.limit_outside(found.representatives, self._shares.outside_limit(self._core.size))
+        self._standing = Representatives(tuple(core[list(columns)].tolist()), settled, self._dry.copy())
         return columns
 
     def _assigned(self, columns: tuple[int, ...]) -> Assignment:
