@@ -10,7 +10,7 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 |        | `doubts.py`     | a settled partition of the core waits while a group looks like two                        |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
 
-Arms that cannot be drawn any more are set aside (docs/theory.md, section 18; `representatives.py`, `set_aside` here).
+Arms that cannot be drawn any more are set aside (docs/theory.md, section 18; `representatives.py`, `relief.py`).
 Both phases use `learning.py` (what experts know), `wealth.py` (evidence against pairs) and `shares.py` (how delta is
 spent). It stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
 (kabc.core.partitions.forced).
@@ -38,15 +38,17 @@ from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.relief import relieved
 from kabc.strategies.anytime.representatives import Representatives
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
 
-_PATIENCE = 64  # as often as samples before: then a group without a sign of life has only arms that ran dry
-_WAITING = 4  # the same for one arm that cannot be compared with one of the groups it may be in
-_FEWEST = 32  # samples of an arm that both are counted from
+# How many times the samples that an arm had when the last one ran dry, and these at least, to give up:
+_PATIENCE = 64  # on a group that seems to have only dry arms
+_WAITING = 4  # on an arm that cannot be compared with one of the groups it may be in
+_FEWEST = 32
 
 
 class AnytimeKABC(Stepwise):
@@ -107,7 +109,7 @@ class AnytimeKABC(Stepwise):
         self._standing: Representatives | None = None  # of the second phase
         self._at_least = 1
         self._dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
-        self._patience = 0.0  # samples of an arm after which to give up on groups that only dry arms have
+        self._held_before = _FEWEST  # the most samples of an arm when the last one was set aside
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -221,7 +223,7 @@ class AnytimeKABC(Stepwise):
             return
         self._asked = None
         self._dry[given] = True
-        self._patience = _PATIENCE * max(_FEWEST, int(self._learning.counts.max()))
+        self._held_before = max(_FEWEST, int(self._learning.counts.max()))
         if self._standing is not None:
             self._standing = replace(self._standing, dry=self._dry.copy())
         elif self._rounds:
@@ -261,7 +263,7 @@ class AnytimeKABC(Stepwise):
         counts, core = self._learning.counts, self._core.arms
         if self.n_clusters is None or not self._dry[core].any() or self._core.size < self._shares.n_arms:
             return False
-        if counts[self._live].max() < self._patience:
+        if counts[self._live].max() < _PATIENCE * self._held_before:
             return False
         sampled = core[counts[core] > 0]
         seen = self._learning.guess(self._wealth.best_expert, sampled, self.n_clusters)
@@ -345,27 +347,18 @@ class AnytimeKABC(Stepwise):
         return columns
 
     def _assigned(self, columns: tuple[int, ...]) -> Assignment:
-        """The groups of all arms, after other arms took the place of representatives that ran dry."""
+        """The groups of all arms, as far as the pairs told apart force them."""
         assert self._standing is not None
-        found = Assignment.of(self._core.arms, columns, self._wealth.apart, self._standing)
-        if found.contradicted or found.represented.all():
-            return found
-        for group, arm in self._standing.successors(found.labels, self._learning.counts).items():
-            compared = arm in self._wealth.compared
-            self._wealth = self._wealth.represented_by(arm, self._standing.arms[group])
-            self._standing = self._standing.succeeded(group, arm, compared)
-        self._give_up(Assignment.of(self._core.arms, columns, self._wealth.apart, self._standing))
-        return Assignment.of(self._core.arms, columns, self._wealth.apart, self._standing)
-
-    def _give_up(self, found: Assignment) -> None:
-        """Set aside arms that wait for a group without a representative: all its arms are dry."""
-        assert self._standing is not None
-        rows = found.undecided
-        waits = (found.may_belong[rows] & ~found.represented).any(axis=1)
-        helped = (found.may_belong[rows] & found.represented).any(axis=1)
-        patience = self._patience * _WAITING / _PATIENCE
-        self._dry[rows[waits & (~helped | (self._learning.counts[rows] >= patience))]] = True
-        self._standing = replace(self._standing, dry=self._dry.copy())
+        found, self._standing, self._wealth = relieved(
+            self._core.arms,
+            columns,
+            self._wealth,
+            self._standing,
+            self._learning.counts,
+            _WAITING * self._held_before,
+        )
+        self._dry |= self._standing.dry
+        return found
 
     # ------------------------------------------------------------ what people see
 

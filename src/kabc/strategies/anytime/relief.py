@@ -1,0 +1,47 @@
+"""The second phase when arms run dry: who takes over from a representative, and who waits in vain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from kabc.core.arrays import Counts, Index
+from kabc.strategies.anytime.assignment import Assignment
+from kabc.strategies.anytime.representatives import Representatives
+from kabc.strategies.anytime.wealth import Wealth
+
+
+def relieved(
+    core: Index,  # (C,)
+    columns: tuple[int, ...],
+    wealth: Wealth,
+    standing: Representatives,
+    counts: Counts,  # (N,)
+    patience: float,
+) -> tuple[Assignment, Representatives, Wealth]:
+    """The groups of all arms, after other arms took the place of representatives that ran dry.
+
+    Arms that wait for a group without a representative are set aside: at once if nothing else can be learned about
+    them, otherwise when they have so many samples (`patience`).
+    """
+    found = Assignment.of(core, columns, wealth.apart, standing)
+    if found.contradicted or found.represented.all():
+        return found, standing, wealth
+    for group, arm in standing.successors(found.labels, counts).items():
+        compared = arm in wealth.compared
+        wealth = wealth.represented_by(arm, standing.arms[group])
+        standing = standing.succeeded(group, arm, compared)
+    found = Assignment.of(core, columns, wealth.apart, standing)
+    dry = standing.dry.copy()
+    dry[_in_vain(found, counts, patience)] = True
+    standing = replace(standing, dry=dry)
+    return Assignment.of(core, columns, wealth.apart, standing), standing, wealth
+
+
+def _in_vain(found: Assignment, counts: Counts, patience: float) -> Index:  # (N,) -> arms
+    """Arms that may be in a group without a representative, and that have waited long enough."""
+    rows = found.undecided
+    waits = (found.may_belong[rows] & ~found.represented).any(axis=1)
+    helped = (found.may_belong[rows] & found.represented).any(axis=1)
+    return np.asarray(rows[waits & (~helped | (counts[rows] >= patience))])
