@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kabc.core.words import counted, percent, plural
+from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.strategies.answers import Status
 from kabc.strategies.wording import exactly
 
@@ -26,6 +27,8 @@ STATUS_WORDS: dict[Status, str] = {
     "failed": "undecided: the run failed, the groups are a guess",
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
+
+CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
 _MOST_REASONS = 3  # why arms were set aside; more are summed up
@@ -50,7 +53,17 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "stalled":
+        return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _stalled(result: Result) -> str:
+    """For how long nothing was learned: since the round that told the last pair apart."""
+    last = int(result.evidence.told.max(initial=0))
+    before = next((one.n_samples for one in result.rounds if one.number == last), 0)
+    idle = counted(result.rounds[-1].n_samples - before, "sample") if result.rounds else "samples"
+    return f"undecided: nothing new was learned in the last {idle}, the groups are a guess"
 
 
 def condition(result: Result) -> str:
@@ -68,9 +81,13 @@ def assumption(found: Assumption) -> str:
 
 def text(result: Result) -> str:
     """The answer as it is printed."""
-    groups = [f"  {line}" for line in group_lines(result)]
+    effects = result.effects
+    groups = []
+    for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
+        groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
     aside = [f"  {line}" for line in aside_lines(result)]
-    return "\n".join([headline(result), *certified_lines(result), *groups, *aside, *_remarks(result)])
+    lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
+    return "\n".join([*lines, *_remarks(result)])
 
 
 def certificate(result: Result) -> str:
@@ -112,10 +129,9 @@ def _pairs_told_apart(result: Result) -> str:
 def group_lines(result: Result) -> list[str]:
     """A line for each group, the smallest first: the odd ones are what people look for."""
     guess = "" if result.certified else " (guess)"
-    numbered = sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
     return [
         f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
-        for number, group in numbered
+        for number, group in _by_size(result)
     ]
 
 
@@ -134,17 +150,40 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:
+    """The groups with their numbers, which start at 1; the smallest first."""
+    return sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
+
+
 def _remarks(result: Result) -> list[str]:
     low, high = (pick(result.samples_per_arm.values(), default=0) for pick in (min, max))
     lines = [f"samples per arm: {low:,}" + (f" to {high:,}" if high > low else "")]
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.failure:
+        lines.append(f"failure: {one_line(result.failure)}")
     if result.price:
-        lines.append(f"spent: {result.spent:,.6g}")
+        lines.append(f"spent: {spent(result)}")
     if result.needs is not None:
-        lines.append(f"needs about {_listed(result.needs)} (an estimate, from how the evidence grew so far)")
+        lines.append(f"needs about {_listed(result.needs)} (an estimate)")
+    elif cannot_tell(result):
+        lines.append(CANNOT_TELL)
     return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def cannot_tell(result: Result) -> bool:
+    """Whether more samples could decide, but nobody knows how many."""
+    undecided = result.status in ("budget", "exhausted", "interrupted", "failed")
+    return undecided and result.n_clusters is not None and result.needs is None
+
+
+def spent(result: Result) -> str:
+    """The bill, and how many of the draws on it gave no sample."""
+    if not result.n_lost:
+        return f"{result.spent:,.6g}"
+    draws = counted(result.n_samples + result.n_lost, "draw")
+    return f"{result.spent:,.6g} ({result.n_lost:,} of {draws} gave no sample)"
 
 
 def _seen(result: Result) -> list[str]:

@@ -10,6 +10,9 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 |        | `doubts.py`     | a settled partition of the core waits while a group looks like two                        |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
 
+Without K there is only the core, with all arms, and no guess. The run stops when all pairs are told apart, or when
+nothing new is being learned (`stalling.py`).
+
 Arms that cannot be drawn any more are set aside (docs/theory.md, section 18; `representatives.py`, `relief.py`).
 Both phases use `learning.py` (what experts know), `wealth.py` (evidence against pairs) and `shares.py` (how delta is
 spent). It stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
@@ -24,16 +27,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.arrays import Index, Mask
+from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import Partition, components
+from kabc.core.partitions import Partition
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import expect_several_groups, whole_number
-from kabc.strategies.answers import Guarantee
-from kabc.strategies.anytime import doubts, pace, words
+from kabc.core.settings import expect_several_groups, positive_number, whole_number
+from kabc.strategies.answers import Guarantee, Status
+from kabc.strategies.anytime import doubts, forecast, pace, words
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
@@ -42,8 +45,11 @@ from kabc.strategies.anytime.relief import relieved
 from kabc.strategies.anytime.representatives import Representatives
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
+from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.guesses import agreeing
+from kabc.strategies.outlook import Outlook
 
 # How many times the samples that an arm had when the last one ran dry, and these at least, to give up:
 _PATIENCE = 64  # on a group that seems to have only dry arms
@@ -63,14 +69,17 @@ class AnytimeKABC(Stepwise):
     n_arms : int
         N, the number of arms.
     n_clusters : int or None
-        K, the number of groups, at least 2. With None it never stops by itself. The pairs told apart and the lower
-        bound on the number of groups are certified all the same.
+        K, the number of groups, at least 2. With None it stops when all pairs are told apart, or when nothing new is
+        being learned. The pairs told apart and the lower bound on the number of groups are certified all the same.
     delta : float
         Largest probability of a wrong answer, in (0, 1].
     maps : sequence of FeatureMap, optional
         Feature maps that scores are learned on. Default: `kabc.core.scores.maps.default_maps`.
     seed : int, default 0
         Chooses the arms to start with when there are many.
+    patience : float or None, default 2.5
+        Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
+        (docs/anytime.md). None: it never does.
 
     Notes
     -----
@@ -99,6 +108,7 @@ class AnytimeKABC(Stepwise):
         *,
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
+        patience: float | None = PATIENCE,
     ) -> None:
         super().__init__(n_arms, delta)
         expect_several_groups(n_clusters)
@@ -110,6 +120,14 @@ class AnytimeKABC(Stepwise):
         self._at_least = 1
         self._dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
         self._held_before = _FEWEST  # the most samples of an arm when the last one was set aside
+        self.patience = None if patience is None else positive_number("patience", patience, above=1.0)
+        self._stalling: Stalling | None = None
+        if self.n_clusters is None and self.patience is not None:
+            self._stalling = Stalling(self.n_arms, self.patience)
+        self._outlook = Outlook()
+        self._claimed: tuple[Claim, Counts] | None = (
+            None  # the claim that is forecast, and the samples (N,) it began with
+        )
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -126,6 +144,11 @@ class AnytimeKABC(Stepwise):
     @property
     def n_groups_at_least(self) -> int:
         return self._at_least
+
+    @property
+    def stops_by_itself(self) -> bool:
+        """Whether it needs no budget: K is known, or it stops when nothing new is being learned."""
+        return self.n_clusters is not None or self.patience is not None
 
     # ------------------------------------------------------------ what to draw
 
@@ -174,6 +197,7 @@ class AnytimeKABC(Stepwise):
         self._take(rows)
         self._learning.absorb(lesson)
         self._conclude()
+        self._outlook.note(self.n_samples, self._foreseen())
         if not self.stopped:
             self._rescore()
 
@@ -275,6 +299,8 @@ class AnytimeKABC(Stepwise):
         number = len(self._rounds) + 1
         self._wealth.tell_apart(number)
         self._judge(number)
+        if self.n_clusters is None and not self.stopped:
+            self._status = self._ended_without_k()
         self._close_round(int(self._learning.counts.max()), self._at_least)
 
     def _judge(self, number: int) -> None:
@@ -289,6 +315,13 @@ class AnytimeKABC(Stepwise):
             self._status = "exhausted"
         if self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
+
+    def _ended_without_k(self) -> Status | None:
+        if np.count_nonzero(self._wealth.apart_in_core) == self._core.size * (self._core.size - 1):
+            return "decided"  # every arm is a group of its own
+        if self._stalling is not None and self._stalling.stalled(self.n_samples, self._wealth):
+            return "stalled"
+        return None
 
     def _settled(self, number: int) -> tuple[int, ...]:
         """Representatives of the groups, as places in the core, once its partition is settled; none before."""
@@ -360,19 +393,49 @@ class AnytimeKABC(Stepwise):
         self._dry |= self._standing.dry
         return found
 
+    # ------------------------------------------------------------ how long it takes
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
+        return None if self.stopped else self._outlook.more
+
+    def _foreseen(self) -> Array | None:  # (N,)
+        """A forecast from this round alone: there is none before there is a claim about all arms to prove."""
+        counts, found, claim = self._learning.counts, self._assignment, self._review.claim
+        if self.stopped:
+            return None
+        if found is not None:
+            outside = np.setdiff1d(np.arange(self.n_arms), self._core.arms)
+            at = [int(np.flatnonzero(self._wealth.compared == arm)[0]) for arm in found.representatives]
+            return forecast.of_assignment(found, outside, counts, self._wealth.log[:, at], self._wealth.limits[:, at])
+        if claim is not None and (self._claimed is None or self._claimed[0] is not claim):
+            self._claimed = claim, counts.copy()
+        if self._review.trusted is None or self._claimed is None or self._core.size < self._shares.n_arms:
+            return None
+        return forecast.of_claim(self._review.trusted, counts - self._claimed[1], self._wealth.all_apart())
+
     # ------------------------------------------------------------ what people see
 
     def recommend(self) -> Partition:
         labels = np.full(self.n_arms, -1) if self._assignment is None else self._assignment.labels
         if self._status == "decided":
-            return Partition.of(labels.tolist(), certified=True)
-        if self.n_clusters is None or not self._learning.scorers:
-            return components(~self.evidence().told_apart)
-        guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-        guess = np.where(self._learning.counts > 0, np.maximum(guess, 0), -1)
-        if self._status != "exhausted":  # then all arms are dry, and a guess of all of them is what there is
-            guess[self._dry & (labels < 0)] = -1
-        return Partition.of(guess.tolist())
+            alone = np.where(self._learning.counts > 0, np.arange(self.n_arms), -1)  # without K: all pairs told apart
+            return Partition.of((alone if self.n_clusters is None else labels).tolist(), certified=True)
+        guess: Index = np.zeros(self.n_arms, dtype=np.intp)
+        if self.n_clusters is not None and self._learning.scorers:
+            guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
+            guess = np.maximum(guess, 0)  # arms without samples: anywhere
+        seen = self._wealth.evidence(self._learning.counts, copied=False)
+        found = agreeing(Partition.of(guess.tolist()), seen, self._at_least, self.n_clusters)
+        return self._without_unknown(found, labels) if self._learning.scorers else found
+
+    def _without_unknown(self, guess: Partition, labels: Index) -> Partition:  # (N,)
+        """The guess without arms of which nothing is known, or which ran dry before their group was clear."""
+        left_out = self._learning.counts == 0
+        if self.n_clusters is not None and self._status != "exhausted":  # then a guess is all there is
+            left_out |= self._dry & (labels < 0)
+        return Partition.of(np.where(left_out, -1, guess.labels).tolist())
 
     def evidence(self) -> Evidence:
         return self._wealth.evidence(self._learning.counts)

@@ -176,7 +176,7 @@ class Wealth:
         square[:, self.compared] = self.told > 0
         return square | square.T
 
-    def evidence(self, counts: Counts) -> Evidence:  # (N,)
-        """A copy for others to look at."""
-        blocks = (self.told.copy(), counts.copy(), self.best.copy(), self.limits.copy())
-        return Evidence.of_bets(*blocks, compared=self.compared.copy())
+    def evidence(self, counts: Counts, *, copied: bool = True) -> Evidence:  # (N,)
+        """A copy for others to look at; or the books themselves, to be read at once."""
+        blocks = (self.told, counts, self.best, self.limits, self.compared)
+        return Evidence.of_bets(*(block.copy() for block in blocks) if copied else blocks)
