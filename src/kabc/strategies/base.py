@@ -221,6 +221,15 @@ def _short(request: Request) -> str:
     return "{" + text + (", ...}" if len(request) > 4 else "}")
 
 
+def arms_given(arms: Iterable[int], n_arms: int) -> list[int]:
+    """The numbers of arms that are to be set aside, in order."""
+    given = sorted(set(arms))
+    unknown = [arm for arm in given if not 0 <= arm < n_arms]
+    if unknown:
+        raise SettingsError(f"arm {unknown[0]!r} cannot be set aside; arms are numbered 0 to {n_arms - 1}")
+    return given
+
+
 def all_arms(n_arms: int, count: int) -> Request:
     """The same number of samples of every arm."""
     return dict.fromkeys(range(n_arms), count)

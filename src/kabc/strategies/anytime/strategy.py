@@ -27,8 +27,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.arrays import Array, Counts, Index, Mask
-from kabc.core.errors import SettingsError
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition
@@ -41,13 +40,13 @@ from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
-from kabc.strategies.anytime.relief import relieved
+from kabc.strategies.anytime.relief import asked_about, relieved, starved
 from kabc.strategies.anytime.representatives import Representatives
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
-from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.outlook import Outlook
 
@@ -113,6 +112,7 @@ class AnytimeKABC(Stepwise):
         super().__init__(n_arms, delta)
         expect_several_groups(n_clusters)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
+        self._fewest = self.n_clusters or 2  # arms that it takes to find anything
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
         self._learning = Learning(self.n_arms, maps)
         self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
@@ -125,9 +125,7 @@ class AnytimeKABC(Stepwise):
         if self.n_clusters is None and self.patience is not None:
             self._stalling = Stalling(self.n_arms, self.patience)
         self._outlook = Outlook()
-        self._claimed: tuple[Claim, Counts] | None = (
-            None  # the claim that is forecast, and the samples (N,) it began with
-        )
+        self._foresight = forecast.Foresight()
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -172,18 +170,8 @@ class AnytimeKABC(Stepwise):
 
     @property
     def _asked_about(self) -> Index:
-        """Arms of the core whose partition is looked for: those that can be drawn, and dry ones that are known enough.
-
-        A dry arm is known enough if the claim needs no more samples of it, or if it is told apart from all arms that
-        can be drawn: then no other arm would stand for its group.
-        """
-        core, dry = self._core.arms, self._dry
-        if not dry[core].any():
-            return core
-        apart = self._wealth.apart[core][:, np.flatnonzero(~dry[core])].all(axis=1)
-        claim = self._review.claim
-        claimed = np.zeros_like(apart) if claim is None else claim.labels[core] >= 0
-        return core[~dry[core] | apart | claimed]
+        """Arms of the core whose partition is looked for."""
+        return asked_about(self._core.arms, self._dry, self._wealth.apart, self._review.claim)
 
     # ------------------------------------------------------------ what was drawn
 
@@ -197,7 +185,8 @@ class AnytimeKABC(Stepwise):
         self._take(rows)
         self._learning.absorb(lesson)
         self._conclude()
-        self._outlook.note(self.n_samples, self._foreseen())
+        books = (self._assignment, self._review, self._core, self._wealth, self._learning.counts)
+        self._outlook.note(self.n_samples, None if self.stopped else self._foresight.of(*books))
         if not self.stopped:
             self._rescore()
 
@@ -239,10 +228,7 @@ class AnytimeKABC(Stepwise):
         The guarantee holds if the choice of these arms depends on earlier requests and samples, and on how many samples
         arms can give, but not on samples that were not told.
         """
-        given = sorted(set(arms))
-        unknown = [arm for arm in given if not 0 <= arm < self.n_arms]
-        if unknown:
-            raise SettingsError(f"arm {unknown[0]!r} cannot be set aside; arms are numbered 0 to {self.n_arms - 1}")
+        given = arms_given(arms, self.n_arms)
         if self.stopped or not given:
             return
         self._asked = None
@@ -252,46 +238,32 @@ class AnytimeKABC(Stepwise):
             self._standing = replace(self._standing, dry=self._dry.copy())
         elif self._rounds:
             self._review.set_aside(self._dry, self._wealth.all_apart())
-        else:
-            self._start_without()
-            return
+        else:  # nothing was drawn yet: begin as if there were only the other arms
+            order = self._core.order[~self._dry[self._core.order]]
+            if len(order) < self._fewest:
+                self._status = "exhausted"
+                return
+            return self._begin(order)
         self._judge(len(self._rounds))
         if not self.stopped:
             self._rescore()
 
-    def _start_without(self) -> None:
-        """Nothing was drawn yet: begin as if there were only the other arms."""
-        order = self._core.order[~self._dry[self._core.order]]
-        if len(order) < self._fewest_arms:
-            self._status = "exhausted"
-        else:
-            self._begin(order)
-
-    @property
-    def _fewest_arms(self) -> int:
-        """Arms that it takes to find anything."""
-        return self.n_clusters or 2
-
     def _has_enough(self) -> bool:
         """Whether the core has enough arms to find K groups. Widens it where that helps."""
-
-        def enough() -> bool:
-            return len(self._live) >= 2 and len(self._asked_about) >= self._fewest_arms
-
-        while not enough() and self._core.size < self._shares.n_arms:
+        while not (enough := len(self._live) >= 2 and len(self._asked_about) >= self._fewest):
+            if self._core.size == self._shares.n_arms:
+                break
             self._widen()
-        return enough()
+        return enough
 
     def _is_starved(self) -> bool:
         """Whether after many samples one of the groups still seems to have no arm but dry ones: a heuristic."""
-        counts, core = self._learning.counts, self._core.arms
+        core = self._core.arms
         if self.n_clusters is None or not self._dry[core].any() or self._core.size < self._shares.n_arms:
             return False
-        if counts[self._live].max() < _PATIENCE * self._held_before:
+        if self._learning.counts[self._live].max() < _PATIENCE * self._held_before:
             return False
-        sampled = core[counts[core] > 0]
-        seen = self._learning.guess(self._wealth.best_expert, sampled, self.n_clusters)
-        return seen is not None and len(np.unique(seen[self._asked_about])) < self.n_clusters
+        return starved(self._learning, self._wealth.best_expert, core, self._asked_about, self.n_clusters)
 
     # ------------------------------------------------------------ what follows
 
@@ -399,21 +371,6 @@ class AnytimeKABC(Stepwise):
     def forecast(self) -> Array | None:  # (N,)
         """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
         return None if self.stopped else self._outlook.more
-
-    def _foreseen(self) -> Array | None:  # (N,)
-        """A forecast from this round alone: there is none before there is a claim about all arms to prove."""
-        counts, found, claim = self._learning.counts, self._assignment, self._review.claim
-        if self.stopped:
-            return None
-        if found is not None:
-            outside = np.setdiff1d(np.arange(self.n_arms), self._core.arms)
-            at = [int(np.flatnonzero(self._wealth.compared == arm)[0]) for arm in found.representatives]
-            return forecast.of_assignment(found, outside, counts, self._wealth.log[:, at], self._wealth.limits[:, at])
-        if claim is not None and (self._claimed is None or self._claimed[0] is not claim):
-            self._claimed = claim, counts.copy()
-        if self._review.trusted is None or self._claimed is None or self._core.size < self._shares.n_arms:
-            return None
-        return forecast.of_claim(self._review.trusted, counts - self._claimed[1], self._wealth.all_apart())
 
     # ------------------------------------------------------------ what people see
 
