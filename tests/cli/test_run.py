@@ -30,6 +30,22 @@ def numbered(*groups: list[str]) -> list[dict[str, object]]:
 GROUPS = numbered(["a", "c"], ["b", "d"])
 
 
+def test_an_arm_with_too_few_rows_is_set_aside_and_the_exit_code_is_that_of_the_others(
+    kabc: Call, machines: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "few.csv"
+    table.write_text(machines.read_text(encoding="utf-8") + "tiny,0.1,0.2\ntiny,0.2,0.3\n", encoding="utf-8")
+    saved, report = tmp_path / "few.json", tmp_path / "few.html"
+    answer = kabc("run", table, "--arm", "machine", "--clusters", 2, "--seed", 1, "--save", saved, "--report", report)
+    assert answer.code == 0, answer.err
+    assert "exactly 2 groups among the arms that were measured" in answer.out.splitlines()[0]
+    assert "not measured: 1 arm (all 2 rows were read before its group was clear): tiny" in answer.out
+    assert "Not measured: 1 arm" in report.read_text(encoding="utf-8")
+    shown = kabc("show", saved, "--json").json()
+    assert shown["labels"]["tiny"] is None
+    assert shown["set_aside"].keys() == {"tiny"}
+
+
 def test_a_table_gives_groups_with_sizes_and_the_types_that_were_inferred(kabc: Call, machines: Path) -> None:
     answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1)
     assert answer.code == 0, answer.err

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
 from kabc.report.effects import effects_section
-from kabc.report.nodes import MOST_NODES, names_of
+from kabc.report.nodes import MOST_NODES, by_group, names_of
 from kabc.report.pair_map import group_map, pair_map
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
@@ -97,7 +97,7 @@ def _answer(result: Result) -> str:
 
 def _sentence(result: Result) -> str:
     """What is certified, and what is a guess."""
-    arms, groups = counted(len(result.names), "arm"), len(result.groups)
+    arms, groups = counted(len(by_group(result)), "arm"), len(result.groups)
     if result.certified:
         return f"{arms} in {counted(groups, 'group')}. The certificate below says what this rests on."
     guess = f"{arms}. The {counted(groups, 'group')} below {plural(groups, 'is')} a guess."
@@ -167,7 +167,21 @@ def _groups(result: Result) -> str:
         hidden = f'<div class="cards">{"".join(cards[_MOST_CARDS:])}</div>'
         shown += _details(f"{counted(len(cards) - _MOST_CARDS, 'more group')}", hidden)
     kind = "Groups" if result.certified else "Groups (a guess)"
-    return f"<h2>{kind}</h2><p class='soft'>The smallest groups come first.</p>{shown}\n{_arms(result)}"
+    soft = "<p class='soft'>The smallest groups come first.</p>" if cards else ""
+    return f"<h2>{kind}</h2>{soft}{shown}\n{_aside(result, texts)}{_arms(result)}"
+
+
+def _aside(result: Result, texts: Mapping[Hashable, str]) -> str:
+    """Arms that are in no group, and why."""
+    if not result.set_aside:
+        return ""
+    rows = [
+        [_name(texts[name]), f"{result.samples_per_arm[name]:,}", clean(reason)]
+        for name, reason in result.set_aside.items()
+    ]
+    table = _table(["Arm", "Samples", "Why"], rows, numeric=(1,))
+    said = "<p class='soft'>These arms are in no group and in no picture. Nothing is said about them.</p>"
+    return f"<h2>Not measured: {counted(len(rows), 'arm')}</h2>{said}{table}\n"
 
 
 def _card(group: int, names: Sequence[str], certified: bool) -> str:
@@ -191,16 +205,24 @@ def _badge(group: int) -> str:
 def _arms(result: Result) -> str:
     """Every arm with its samples, and the arm of another group with the least evidence against it."""
     labels, names = np.asarray(result.labels), names_of(result)
-    across = np.where(labels[:, None] != labels, result.evidence.strength, np.nan)
+    grouped = labels >= 0
+    across = (labels[:, None] != labels) & grouped[:, None] & grouped
+    across = np.where(across, result.evidence.strength, np.nan)
     filled = np.where(np.isnan(across), np.inf, across)
     nearest = filled.argmin(axis=1)
     rows = []
     for arm, name in enumerate(result.names):
         other, least = int(nearest[arm]), float(filled[arm, nearest[arm]])
         margin = [f"{least:.3g}", _name(names[other])] if np.isfinite(least) else ["none", ""]
-        rows.append([_name(names[arm]), str(labels[arm] + 1), f"{result.samples_per_arm[name]:,}", *margin])
-    group = "Group" if result.certified else "Group (guess)"
-    heads = ["Arm", group, "Samples", "Least evidence across groups (1 tells apart)", "against"]
+        group = str(labels[arm] + 1) if grouped[arm] else "not measured"
+        rows.append([_name(names[arm]), group, f"{result.samples_per_arm[name]:,}", *margin])
+    heads = [
+        "Arm",
+        "Group" if result.certified else "Group (guess)",
+        "Samples",
+        "Least evidence across groups (1 tells apart)",
+        "against",
+    ]
     table = _table(heads, rows, numeric=(1, 2, 3))
     return _details(f"Table of all {len(rows):,} arms", table, short=len(rows) <= MOST_NODES)
 
@@ -224,6 +246,8 @@ def _certificate(result: Result) -> str:
 
 
 def _pictures(result: Result) -> str:
+    if not result.groups:
+        return ""
     drawn = [_pairs, _graph, _map, _trace, _counts]
     return f'<h2>Pictures</h2><div class="figures">{"".join(_attempt(draw, result) for draw in drawn)}</div>\n'
 
@@ -243,7 +267,7 @@ def _figure(title: str, picture: str, caption: str) -> str:
 
 
 def _pairs(result: Result) -> str:
-    if len(result.names) <= MOST_NODES:
+    if len(by_group(result)) <= MOST_NODES:
         sure = "" if result.assumptions else ", which is certified"
         return _figure(
             "Evidence of every pair",
@@ -307,7 +331,7 @@ def _counts(result: Result) -> str:
 
 
 def _values(result: Result) -> str:
-    return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n"
+    return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n" if result.groups else ""
 
 
 def _columns(result: Result) -> str:

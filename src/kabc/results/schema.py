@@ -197,7 +197,9 @@ class Document(_Part):
     )
     names: list[Name] = Field(min_length=1, description="of the arms, with their types, in the order of the arms")
     groups: list[Group]
-    labels: dict[str, int] = Field(description="for each arm the number of its group, counted from 1")
+    labels: dict[str, int | None] = Field(
+        description="for each arm the number of its group, counted from 1; null: set aside, in no group"
+    )
     n_groups_at_least: int = Field(ge=1, description="certified lower bound on the number of groups")
     n_samples: Count = Field(description="every sample drawn: pilot, discarded and unfinished rounds included")
     n_pilot: Count = Field(description="samples that only chose the kernel or the length of blocks")

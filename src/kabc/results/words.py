@@ -30,7 +30,8 @@ STATUS_WORDS: dict[Status, str] = {
 
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
-_MOST_NAMED = 6  # arms whose needs are printed one by one
+_MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
+_MOST_REASONS = 3  # why arms were set aside; more are summed up
 _MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
 _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 
@@ -105,7 +106,7 @@ def condition(result: Result) -> str:
     """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
     if result.guarantee.conditional_on or result.status != "decided" or result.n_clusters is None:
         return result.guarantee.conditional_on
-    return exactly(result.n_clusters)
+    return exactly(result.n_clusters) + (" among the arms that were measured" if result.set_aside else "")
 
 
 def assumption(found: Assumption) -> str:
@@ -127,7 +128,8 @@ def text(result: Result) -> str:
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
         groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
-    lines = [headline(result), *certified_lines(result), *groups, *closing_lines(effects)]
+    aside = [f"  {line}" for line in aside_lines(result)]
+    lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
     return "\n".join([*lines, *_remarks(result)])
 
 
@@ -138,7 +140,7 @@ def certificate(result: Result) -> str:
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
         "Groups:",
-        *(f"  - {line}" for line in group_lines(result)),
+        *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
         f"{claim_title(result)}: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
@@ -181,6 +183,21 @@ def group_lines(result: Result) -> list[str]:
         f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
         for number, group in _by_size(result)
     ]
+
+
+def aside_lines(result: Result) -> list[str]:
+    """Arms that were set aside, a line for each reason; one line if there are many reasons."""
+    named: dict[str, list[str]] = {}
+    for name, reason in result.set_aside.items():
+        named.setdefault(reason, []).append(one_line(name))
+    if len(named) > _MOST_REASONS:
+        named = {"too few rows or samples": [one_line(name) for name in result.set_aside]}
+    return [f"not measured: {counted(len(arms), 'arm')} ({reason}): {_some(arms)}" for reason, arms in named.items()]
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:

@@ -24,7 +24,7 @@ from kabc.running.settings import AUTO, Settings
 from kabc.running.snapshots import Listener, Snapshot
 from kabc.running.sources import Sources
 from kabc.strategies.answers import Status
-from kabc.strategies.base import Request, Strategy
+from kabc.strategies.base import Request, SetsAside, Strategy
 
 
 @dataclass
@@ -158,7 +158,13 @@ class Run:
         self._number += len(strategy.rounds)
         self._strategy = strategy
         with blas_threads(strategy):
-            loop = Loop[Status](strategy, self._draw, self._forbids, partial(self._tell, strategy))
+            loop = Loop[Status](
+                strategy,
+                self._draw,
+                self._forbids,
+                partial(self._tell, strategy),
+                partial(self._does_without, strategy),
+            )
             for number in loop:
                 self._report(strategy, number)
         status = strategy.status or loop.reason
@@ -173,6 +179,16 @@ class Run:
                 "pool: rows that it has seen would be drawn twice; pass a new strategy object, or arms that are "
                 "functions"
             )
+
+    def _does_without(self, strategy: Strategy, request: Request) -> bool:
+        """Set aside arms that cannot give what is asked for; before the first round all arms without rows."""
+        if not isinstance(strategy, SetsAside):
+            return False
+        asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.sources)), 1), **request}
+        short = set(self.sources.too_small(asked)) - strategy.arms_set_aside
+        if short:
+            strategy.set_aside(short)
+        return bool(short)
 
     def _forbids(self, request: Request) -> Status | None:
         if not self.sources.can_give(request):  # a larger budget would not help, so this is the reason

@@ -92,8 +92,12 @@ class Sources:
 
     def can_give(self, request: Request) -> bool:
         """Whether no pool is too small."""
-        limits = ((self.arms[arm].remaining, count) for arm, count in request.items())
-        return all(remaining is None or remaining >= count for remaining, count in limits)
+        return not self.too_small(request)
+
+    def too_small(self, request: Request) -> list[int]:
+        """Arms that cannot give what is asked for."""
+        limits = ((arm, self.arms[arm].remaining, count) for arm, count in request.items())
+        return [arm for arm, remaining, count in limits if remaining is not None and remaining < count]
 
     @property
     def pools(self) -> dict[Hashable, int]:

@@ -8,8 +8,8 @@ clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.running.clu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,6 +81,22 @@ class Strategy(Protocol):
 
     def guarantee(self) -> Guarantee:
         """Claim, assumptions and rule, in words."""
+
+
+@runtime_checkable
+class SetsAside(Protocol):
+    """What a strategy may offer in addition: it goes on without arms that cannot be drawn any more.
+
+    Without it a run ends when a pool cannot give what is asked for. Which arms are set aside depends on the sizes of
+    pools and on earlier requests, never on samples that were not told.
+    """
+
+    @property
+    def arms_set_aside(self) -> frozenset[int]:
+        """Arms that it goes on without."""
+
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Ask for these arms no more. The request before is void; `ask` gives another one, or nothing: stopped."""
 
 
 class Rounds(Sequence[Round]):
@@ -212,6 +228,15 @@ def in_blocks(rows: Sequence[Array], length: int) -> list[Array]:  # arrays (cou
 def _short(request: Request) -> str:
     text = ", ".join(f"{arm}: {count}" for arm, count in list(request.items())[:4])
     return "{" + text + (", ...}" if len(request) > 4 else "}")
+
+
+def arms_given(arms: Iterable[int], n_arms: int) -> list[int]:
+    """The numbers of arms that are to be set aside, in order."""
+    given = sorted(set(arms))
+    unknown = [arm for arm in given if not 0 <= arm < n_arms]
+    if unknown:
+        raise SettingsError(f"arm {unknown[0]!r} cannot be set aside; arms are numbered 0 to {n_arms - 1}")
+    return given
 
 
 def all_arms(n_arms: int, count: int) -> Request:

@@ -117,7 +117,8 @@ class Wealth:
         """Tell apart all pairs of the core that a proven claim has in different groups, at the limit of the claim."""
         core = self.compared
         new = np.zeros(self.told.shape, dtype=np.bool_)
-        new[core] = (labels[core, None] != labels[core]) & (self.told[core] == 0)
+        placed = labels[core] >= 0  # the claim is not about arms that were set aside
+        new[core] = (labels[core, None] != labels[core]) & placed[:, None] & placed & (self.told[core] == 0)
         self.told[new] = number
         self.limits[new] = limit
         self.best[new] = np.maximum(self.best[new], limit)
@@ -128,6 +129,34 @@ class Wealth:
         if len(outside):
             self.limits[outside] = np.inf
             self.limits[outside[:, None], list(representatives)] = limit
+
+    # ------------------------------------------------------------ representatives that run dry
+
+    def represented_by(self, arm: int, before: int) -> Wealth:
+        """The books when `arm` represents the group that arm `before` represented.
+
+        Evidence of outside arms is against the group: it goes on where it was (docs/theory.md, section 18).
+        """
+        books = self if arm in self.compared else self._with_column(arm)
+        (new,), (old,) = (np.flatnonzero(books.compared == one) for one in (arm, before))
+        outside = np.setdiff1d(np.arange(len(books.log)), books.compared)
+        for block in (books.log, books.best, books.limits, books.told, books.gains):
+            block[outside, new] = block[outside, old]
+        return books
+
+    def _with_column(self, arm: int) -> Wealth:
+        """The same books, with an arm from outside among the compared ones."""
+        wide = ((0, 0), (0, 1))
+        blocks = (
+            np.pad(self.log, wide),
+            np.pad(self.best, wide),
+            np.pad(self.limits, wide, constant_values=np.inf),
+            np.pad(self.told, wide),
+            np.pad(self.gains, (*wide, (0, 0))),
+        )
+        for block in blocks:
+            block[self.compared, -1] = block[arm, :-1]  # a pair has one evidence
+        return Wealth(np.append(self.compared, arm), *blocks)
 
     # ------------------------------------------------------------ what was told apart
 

@@ -12,9 +12,15 @@ from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.wording import main_claim, pairs_claim
 
 _WHEN = ", no matter when you look"
+_SET_ASIDE = (
+    "an arm that could not give what was asked for was asked no more; it is in a group only if it was told apart from "
+    "an arm of every other group by then"
+)
 
 
-def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None, block: int = 1) -> Guarantee:
+def guarantee(
+    shares: ErrorShares, core: Core, review: Review, status: Status | None, block: int = 1, set_aside: bool = False
+) -> Guarantee:
     """Claim, assumptions and rule, with the thresholds as they are now."""
     return Guarantee(
         strategy=f"Anytime KABC(delta = {shares.delta:g}, K = {shares.n_clusters})",
@@ -32,6 +38,7 @@ def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | 
             *_pairs(shares, core),
             *(() if shares.n_clusters is None else _claims(shares, core, review)),
             *_outside(shares, core),
+            *((_SET_ASIDE,) if set_aside else ()),
         ),
     )
 
