@@ -79,6 +79,11 @@ class Learning:
         """The number of columns of a sample; None before the first."""
         return self._batches[0].samples.shape[1] if self._batches else None
 
+    @property
+    def batches(self) -> Sequence[Batch]:
+        """All rounds so far."""
+        return self._batches
+
     def samples(self, *later: Batch) -> tuple[Array, Index]:  # -> (n, d), (n,)
         """All samples in the order they were told, with their arms; then those of later batches."""
         batches = [*self._batches, *later]

@@ -7,8 +7,8 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 |--------|-----------------|-------------------------------------------------------------------------------------------|
 | core   | `core.py`       | some arms, often all of them, are compared with each other                                |
 |        | `review.py`     | their partition is guessed; a guess that wins bets is claimed and proven (`claims.py`)    |
-|        | `doubts.py`     | a settled partition of the core waits while a group looks like two                        |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
+| both   | `check.py`      | a settled partition waits while a group looks like two (`doubts.py`, `splits.py`)          |
 
 Both phases use `learning.py` (what experts know), `wealth.py` (evidence against pairs) and `shares.py` (how delta is
 spent). It stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
@@ -28,10 +28,11 @@ from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition, components
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import expect_several_groups, whole_number
+from kabc.core.settings import expect_several_groups, whole_number, yes_or_no
 from kabc.strategies.answers import Guarantee
-from kabc.strategies.anytime import doubts, pace, words
+from kabc.strategies.anytime import pace, words
 from kabc.strategies.anytime.assignment import Assignment
+from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
@@ -61,6 +62,9 @@ class AnytimeKABC(Stepwise):
         Feature maps that scores are learned on. Default: `kabc.core.scores.maps.default_maps`.
     seed : int, default 0
         Chooses the arms to start with when there are many.
+    check_k : bool, default True
+        Whether to look, before it decides, if a group is two. If so, it ends "doubtful" instead of "decided". With the
+        right K this happens with probability at most 5 %.
 
     Notes
     -----
@@ -89,6 +93,7 @@ class AnytimeKABC(Stepwise):
         *,
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
+        check_k: bool = True,
     ) -> None:
         super().__init__(n_arms, delta)
         expect_several_groups(n_clusters)
@@ -100,6 +105,8 @@ class AnytimeKABC(Stepwise):
         self._wealth = self._opened(Wealth.none(self.n_arms))
         self._review = Review(self._shares)
         self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
+        checked = yes_or_no("check_k", check_k) and self.n_clusters is not None
+        self._check = KCheck(maps) if checked else None
         self._at_least = 1
 
     def _opened(self, wealth: Wealth) -> Wealth:
@@ -110,12 +117,21 @@ class AnytimeKABC(Stepwise):
     def n_groups_at_least(self) -> int:
         return self._at_least
 
+    @property
+    def k_doubt(self) -> float | None:
+        """Evidence that a group is two, to 1: there may be more than K groups. None if that was not looked at."""
+        return None if self._check is None else self._check.ratio
+
     # ------------------------------------------------------------ what to draw
 
     def _request(self) -> Request:
         counts = self._learning.counts
-        if self._assignment is not None:
+        if self._assignment is not None and not self._assignment.decided:
             return self._assignment.request(counts)
+        if self._check is not None and not self._review.doubted:
+            in_doubt = self._check.request(counts)
+            if in_doubt:
+                return in_doubt
         arms = self._core_arms()
         return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
 
@@ -167,10 +183,13 @@ class AnytimeKABC(Stepwise):
         if len(columns) == self.n_clusters:
             self._assignment = Assignment.of(self._core.arms, columns, self._wealth.apart)
             self._at_least = max(self._at_least, self._assignment.n_groups_at_least)
-            if self._assignment.decided:
+            if self._assignment.decided and self._passes(self._assignment.labels):
                 self._status = "decided"
         if self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
+            if self._wealth.claimed is not None:
+                # The claim is refuted. It proves that there are more than K groups, but not how many more.
+                self._at_least = self.n_clusters + 1
         self._close_round(int(self._learning.counts.max()), self._at_least)
 
     def _settled(self, number: int) -> tuple[int, ...]:
@@ -179,8 +198,11 @@ class AnytimeKABC(Stepwise):
         found, claim = self._forced(), self._review.claim
         proven = claim if claim is not None and claim.proven(self._wealth.all_apart()) else None
         if proven is not None or found.complete:
-            self._review.doubted = self._doubts(found.labels if proven is None else proven.labels[self._core.arms])
-            return () if self._review.doubted else self._appointed(found, proven, number)
+            labels = np.full(self.n_arms, -1, dtype=np.intp)
+            labels[self._core.arms] = found.labels if proven is None else proven.labels[self._core.arms]
+            passed = self._passes(labels)
+            self._review.doubted = self._check is not None and self._check.doubted
+            return self._appointed(found, proven, number) if passed else ()
         if self._core.is_spent(self._learning.counts):
             self._core = self._core.widened()
             self._wealth = self._opened(self._wealth)
@@ -201,13 +223,12 @@ class AnytimeKABC(Stepwise):
         self._at_least = max(self._at_least, found.n_groups_at_least)
         return found
 
-    def _doubts(self, groups: Index) -> bool:  # (C,)
-        """Whether a group looks like two: then go on until that passes, or K is contradicted."""
-        if not self._wealth.n_experts:
-            return False
-        labels = np.full(self.n_arms, -1, dtype=np.intp)
-        labels[self._core.arms] = groups
-        return doubts.looks_split(self._learning, self._wealth.common_gains(self._wealth.n_experts), labels)
+    def _passes(self, labels: Index) -> bool:  # (N,)
+        """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
+        verdict = "passed" if self._check is None else self._check.look(labels, self._learning.batches)
+        if verdict == "doubtful":
+            self._status = "doubtful"
+        return verdict == "passed"
 
     def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
         """The representatives; from now on arms outside the core are compared with them."""
@@ -224,13 +245,16 @@ class AnytimeKABC(Stepwise):
         labels = np.full(self.n_arms, -1) if self._assignment is None else self._assignment.labels
         if self._status == "decided":
             return Partition.of(labels.tolist(), certified=True)
+        if self._status == "doubtful" and self._check is not None and self._check.labels is not None:
+            labels = self._check.labels
         if self.n_clusters is None or not self._learning.scorers:
             return components(~self.evidence().told_apart)
         guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
         return Partition.of(np.maximum(guess, 0).tolist())  # arms without samples: anywhere
 
     def evidence(self) -> Evidence:
-        return self._wealth.evidence(self._learning.counts)
+        return self._wealth.evidence(self._learning.counts, claim_holds=self._status != "contradicted")
 
     def guarantee(self) -> Guarantee:
-        return words.guarantee(self._shares, self._core, self._review, self.status)
+        claimed = self._wealth.claimed is not None
+        return words.guarantee(self._shares, self._core, self._review, self.status, claimed=claimed)

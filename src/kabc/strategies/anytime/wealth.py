@@ -41,6 +41,8 @@ class Wealth:
     limits: Array  # (N, C)
     told: Counts  # (N, C), the round that told a pair apart, 0 where none has
     gains: Array  # (N, C, E)
+    claimed: Mask | None = None  # (N, C), pairs told apart by a claim alone
+    unclaimed: tuple[Array, Array] | None = None  # best and limits of these pairs before the claim
 
     @classmethod
     def none(cls, n_arms: int) -> Wealth:
@@ -118,6 +120,7 @@ class Wealth:
         core = self.compared
         new = np.zeros(self.told.shape, dtype=np.bool_)
         new[core] = (labels[core, None] != labels[core]) & (self.told[core] == 0)
+        self.claimed, self.unclaimed = new, (self.best[new], self.limits[new])
         self.told[new] = number
         self.limits[new] = limit
         self.best[new] = np.maximum(self.best[new], limit)
@@ -147,7 +150,13 @@ class Wealth:
         square[:, self.compared] = self.told > 0
         return square | square.T
 
-    def evidence(self, counts: Counts) -> Evidence:  # (N,)
-        """A copy for others to look at."""
-        blocks = (self.told.copy(), counts.copy(), self.best.copy(), self.limits.copy())
-        return Evidence.of_bets(*blocks, compared=self.compared.copy())
+    def evidence(self, counts: Counts, *, claim_holds: bool = True) -> Evidence:  # (N,)
+        """A copy for others to look at. Where a claim was refuted it has only what is proven without it."""
+        told, best, limits = self.told.copy(), self.best.copy(), self.limits.copy()
+        if not claim_holds and self.claimed is not None and self.unclaimed is not None:
+            told[self.claimed] = 0
+            best[self.claimed], limits[self.claimed] = self.unclaimed
+            outside = np.setdiff1d(np.arange(len(told)), self.compared)
+            # Their limit takes for granted that representatives differ (12.3), which the claim has shown.
+            told[outside], limits[outside] = 0, np.inf
+        return Evidence.of_bets(told, counts.copy(), best, limits, compared=self.compared.copy())

@@ -5,20 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from kabc.core.words import counted
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
-from kabc.strategies.wording import main_claim, pairs_claim
+from kabc.strategies.wording import exactly, main_claim, pairs_claim
 
 _WHEN = ", no matter when you look"
 
 
-def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None) -> Guarantee:
-    """Claim, assumptions and rule, with the thresholds as they are now."""
+def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None, *, claimed: bool) -> Guarantee:
+    """Claim, assumptions and rule, with the thresholds as they are now; `claimed`: pairs rest on a proven claim."""
     return Guarantee(
         strategy=f"Anytime KABC(delta = {shares.delta:g}, K = {shares.n_clusters})",
-        claim=_claim(shares, status),
+        claim=_claim(shares, status, claimed),
         assumptions=(
             "samples of an arm are independent and identically distributed",
             "samples of different arms are independent of each other",
@@ -32,12 +33,22 @@ def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | 
             *(() if shares.n_clusters is None else _claims(shares, core, review)),
             *_outside(shares, core),
         ),
+        conditional_on=_condition(shares, status, claimed),
     )
 
 
-def _claim(shares: ErrorShares, status: Status | None) -> str:
+def _condition(shares: ErrorShares, status: Status | None, claimed: bool) -> str:
+    """A claim is proven against partitions into at most K groups, and is no statement about others (12.3)."""
+    if shares.n_clusters is None or status == "contradicted":
+        return ""
+    if status == "decided":
+        return exactly(shares.n_clusters)
+    return f"there are at most {counted(shares.n_clusters, 'group')}" if claimed else ""
+
+
+def _claim(shares: ErrorShares, status: Status | None, claimed: bool) -> str:
     if shares.n_clusters is None or status not in ("decided", "contradicted"):
-        return pairs_claim(shares.delta, _WHEN, shares.n_clusters)
+        return pairs_claim(shares.delta, _WHEN, shares.n_clusters if claimed else None)
     return main_claim(status, shares.n_clusters, shares.delta, _WHEN)
 
 
