@@ -66,6 +66,10 @@ Options = Annotated[
 MaxSamples = Annotated[int | None, typer.Option(help="Largest total number of samples. Default: no limit.")]
 MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters: the paper's s_0 (strategy kabc).")]
 Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
+CheckK = Annotated[
+    bool | None,
+    typer.Option("--check-k/--no-check-k", help="Look whether a group is two before deciding. Default: yes (anytime)."),
+]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
 Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
 
@@ -104,6 +108,7 @@ def run(
     max_samples: MaxSamples = None,
     min_separation: MinSeparation = None,
     pilot: Pilot = None,
+    check_k: CheckK = None,
     seed: Seed = None,
     workers: Workers = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,

@@ -45,6 +45,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             max_samples=_budget(config, arms),
             min_separation=config.min_separation,
             pilot=config.pilot,
+            check_k=config.check_k,
             seed=seed,
             workers=config.workers,
             progress=panel.doing,

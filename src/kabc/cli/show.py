@@ -56,7 +56,8 @@ def _print_answer(result: Result, written: list[str], *, as_json: bool, certific
     if as_json:
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
-    print(result)
+    first, *others = str(result).split("\n")
+    print("\n".join([exits.for_the_shell(first), *others]))
     if certificate:
         print(f"\n{result.certificate()}")
     for line in written:

@@ -102,6 +102,7 @@ class Config(_Strict):
     max_samples: int | None = Field(default=None, ge=1)
     min_separation: float | None = Field(default=None, gt=0)
     pilot: int | None = Field(default=None, ge=2)
+    check_k: bool | None = None
     seed: int | None = Field(default=None, ge=0)
     workers: int = Field(default=1, ge=1)
     save: str | None = None

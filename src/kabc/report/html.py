@@ -26,7 +26,7 @@ from kabc.report.svg import clean
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import headline
+from kabc.results.words import headline, k_doubt
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -75,7 +75,7 @@ def _version() -> str:
 
 
 def _answer(result: Result) -> str:
-    mark = "✓" if result.certified else "!" if result.status == "contradicted" else "?"
+    mark = "✓" if result.certified else "!" if result.status in ("contradicted", "doubtful") else "?"
     said = headline(result).removesuffix(".")
     head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
@@ -118,6 +118,8 @@ def _facts(result: Result) -> str:
         "Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}",
         "Delta": f"{result.delta:g}",
     }
+    if result.k_doubt is not None:
+        facts["K"] = k_doubt(result)[0].removeprefix("K: ")
     if result.price:
         facts["Spent"] = f"{result.spent:,.6g}"
     if result.seconds:

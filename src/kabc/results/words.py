@@ -49,6 +49,10 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "doubtful" and asked is not None and result.k_doubt is not None and result.k_doubt > 1:
+        doubt = f"one group looks like two (evidence {_ratio(result.k_doubt)})"
+        may_be = f"so {counted(asked, 'group')} may be too few"
+        return f"Doubtful: {doubt}, {may_be}", "Try a larger number of groups."
     return STATUS_WORDS[result.status], ""
 
 
@@ -57,6 +61,21 @@ def condition(result: Result) -> str:
     if result.guarantee.conditional_on or result.status != "decided" or result.n_clusters is None:
         return result.guarantee.conditional_on
     return exactly(result.n_clusters)
+
+
+def k_doubt(result: Result) -> list[str]:
+    """Whether there may be more groups than asked for, if that was looked at."""
+    if result.k_doubt is None:
+        return []
+    if result.k_doubt <= 1:
+        return ["K: no group looks like two"]
+    return [f"K: one group looks like two, evidence {_ratio(result.k_doubt)}"]
+
+
+def _ratio(evidence: float) -> str:
+    """Two digits: "340 : 1"; "1.2e+09 : 1" where nobody would count the digits."""
+    shown = float(f"{evidence:.2g}")
+    return f"{shown:,.0f} : 1" if 10 <= shown < 1e7 else f"{shown:.2g} : 1"
 
 
 def assumption(found: Assumption) -> str:
@@ -120,6 +139,7 @@ def group_lines(result: Result) -> list[str]:
 def _remarks(result: Result) -> list[str]:
     low, high = (pick(result.samples_per_arm.values(), default=0) for pick in (min, max))
     lines = [f"samples per arm: {low:,}" + (f" to {high:,}" if high > low else "")]
+    lines += k_doubt(result)
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")

@@ -48,4 +48,5 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         levels={column: dict(known) for column, known in sources.levels.items()},
         samples=samples,
         trace=ended.trace,
+        k_doubt=getattr(strategy, "k_doubt", None),
     )

@@ -36,6 +36,7 @@ class Settings:
     min_separation: float | None = None
     pilot: int | None = None
     seed: int = 0
+    check_k: bool | None = None
 
     @property
     def chosen(self) -> str | Strategy:
@@ -94,12 +95,13 @@ class Settings:
 
     def _make(self, name: str, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         delta = _DELTA if self.delta is None else self.delta
+        options = dict(self.options) | ({} if self.check_k is None else {"check_k": self.check_k})
         if self.n_clusters is not None or not needs_kernel(name):
-            return make_strategy(name, n_arms, self.n_clusters, delta, kernel, self.options)
+            return make_strategy(name, n_arms, self.n_clusters, delta, kernel, options)
         assert kernel is not None
-        if self.options:
+        if options:
             raise SettingsError(
-                f"strategy_options need n_clusters, got {dict(self.options)!r}; without n_clusters CLUSTER is run, "
+                f"strategy_options need n_clusters, got {options!r}; without n_clusters CLUSTER is run, "
                 "which has no options"
             )
         if self.min_separation is not None:
@@ -123,6 +125,7 @@ class Settings:
                     "strategy with it"
                 )
         others = {"strategy_options": self.options or None, "min_separation": self.min_separation, "pilot": self.pilot}
+        others["check_k"] = self.check_k
         for name, value in others.items():
             if value is not None:
                 raise SettingsError(

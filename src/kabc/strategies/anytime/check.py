@@ -59,7 +59,7 @@ class KCheck:
         self._doubt.follow(batches)
         n_samples = sum(len(batch.samples) for batch in batches)
         if np.count_nonzero(labels >= 0) != self._n_labelled:
-            self._n_labelled, self._settled_at, self._n_doubted = np.count_nonzero(labels >= 0), n_samples, 0
+            self._n_labelled, self._settled_at, self._n_doubted = int(np.count_nonzero(labels >= 0)), n_samples, 0
         verdict = self._verdict(self._doubt.log_evidence, n_samples / self._settled_at - 1)
         self._open = verdict == "open"
         return verdict

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kabc.core.arrays import Array, Index
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.scores.discriminant import Moments, Space
 
 KINDS = 2  # the oddest arm against all others; two parts
@@ -62,7 +62,7 @@ def _in_space(space: Space, counts: Array, labels: Index) -> Splits:  # (N,), (N
     return Splits(sides, directions, offsets, strength)
 
 
-def _bet_on(points: Array, weights: Array, part: Array, noise: float) -> tuple[Array, float, float]:
+def _bet_on(points: Array, weights: Array, part: Mask, noise: float) -> tuple[Array, float, float]:
     """Direction and offset of the score for A against B, and how far apart they are."""
     in_a, in_b = weights[part], weights[~part]
     centre = in_b @ points[~part] / in_b.sum()
@@ -74,19 +74,19 @@ def _bet_on(points: Array, weights: Array, part: Array, noise: float) -> tuple[A
     return away, float(away @ centre + 0.5 * away @ away), float(away @ away) / error
 
 
-def _log_choices(part: Array) -> float:
+def _log_choices(part: Mask) -> float:
     """Log of the number of parts of this size, at most of what a cut along a line could choose from."""
     n, size = len(part), int(part.sum())
     return min(0.5 * n, math.lgamma(n + 1) - math.lgamma(size + 1) - math.lgamma(n - size + 1))
 
 
-def _parts(points: Array, weights: Array) -> list[Array]:  # (m, D), (m,) -> KINDS of (m,) bool
+def _parts(points: Array, weights: Array) -> list[Mask]:  # (m, D), (m,) -> KINDS of (m,)
     """Part A of each kind of split. It is neither empty nor everything."""
     several = _linked(points) if len(points) <= _MOST_LINKED else _along_a_line(points, weights)
     return [_oddest(points, weights), several]
 
 
-def _oddest(points: Array, weights: Array) -> Array:
+def _oddest(points: Array, weights: Array) -> Mask:
     """The arm that is farthest from all others, in units of its error."""
     total = weights.sum()
     rest = (weights @ points - weights[:, None] * points) / (total - weights)[:, None]
@@ -94,16 +94,15 @@ def _oddest(points: Array, weights: Array) -> Array:
     return np.asarray(np.arange(len(points)) == (np.square(points - rest).sum(axis=1) / error).argmax())
 
 
-def _linked(points: Array) -> Array:
+def _linked(points: Array) -> Mask:
+    """Two parts by Ward's linkage; single odd arms are the other kind."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    if len(points) == 2:
-        return np.array([True, False])
-    part = fcluster(linkage(points, "ward"), 2, "maxclust") == 1
-    return part if 0 < part.sum() < len(part) else np.arange(len(points)) == 0
+    part: Mask = fcluster(linkage(points, "ward"), 2, "maxclust") == 1
+    return part if not part.all() else np.arange(len(points)) == 0  # equal points are not split
 
 
-def _along_a_line(points: Array, weights: Array) -> Array:
+def _along_a_line(points: Array, weights: Array) -> Mask:
     """The best cut of the arms, ordered along the line on which they differ most."""
     centred = (points - np.average(points, axis=0, weights=weights)) * np.sqrt(weights)[:, None]
     line = np.linalg.svd(centred, full_matrices=False)[2][0]
