@@ -4,6 +4,7 @@
 |---------------|----------------------------------------------------------------------------------------------|
 | at most 1     | the partition is accepted                                                                    |
 | above 1       | a few more samples of the arms in doubt, at most a tenth of all; then it is accepted         |
+| above 4       | the same, at most a quarter of all: with the right K this is rare                            |
 | 20 or more    | go on; after 15 % more samples and three rounds the run ends, and K is doubtful              |
 """
 
@@ -24,7 +25,9 @@ from kabc.strategies.anytime.learning import Batch
 Verdict = Literal["passed", "open", "doubtful"]
 
 _IF_UNSURE = 0.10  # more samples, as a part of those that settled the partition
+_IF_SUSPECTED = 0.25
 _IF_DOUBTED = 0.15
+_SUSPECTED = 4.0  # evidence
 _ROUNDS = 3  # and at least so many rounds, if doubted
 _PARTNERS = 2  # arms of the other part for each arm in doubt
 _LARGEST = 700.0  # exp of more is no number
@@ -69,7 +72,8 @@ class KCheck:
         if self.doubted:
             self._n_doubted += 1
             return "doubtful" if more >= _IF_DOUBTED and self._n_doubted > _ROUNDS else "open"
-        return "open" if log_evidence > 0 and more < _IF_UNSURE else "passed"
+        enough = _IF_SUSPECTED if log_evidence > math.log(_SUSPECTED) else _IF_UNSURE
+        return "open" if log_evidence > 0 and more < enough else "passed"
 
     def request(self, counts: Counts) -> dict[int, int]:  # (N,)
         """The arms in doubt and some of the rest of their group; empty if nothing is in doubt."""
