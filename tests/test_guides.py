@@ -57,8 +57,9 @@ def fact(line: str) -> str:
 
 
 def facts(text: str) -> list[str]:
-    """Those of all lines, but for warnings of drift: they depend on what else the machine does."""
-    return [fact(line) for line in text.splitlines() if line.strip() and not line.startswith("note: drift?")]
+    """Those of all lines, but for warnings of drift and effects: they depend on what else the machine does."""
+    open_ended = ("note: drift?", "    ")  # effects are indented by four
+    return [fact(line) for line in text.splitlines() if line.strip() and not line.startswith(open_ended)]
 
 
 def n_samples(text: str) -> float | None:

@@ -91,7 +91,9 @@ def test_wrong_in_at_most_delta_of_the_runs_and_under_the_theorems_budget(
 ) -> None:
     instance = INSTANCES[name]()
     gap, variance = instance.gap_and_variance()
-    plan = kabc.plan(instance.n_arms, instance.n_clusters, DELTA, gap=gap, variances=variance, kernel=instance.kernel)
+    plan = kabc.plan(
+        instance.n_arms, instance.n_clusters, DELTA, embedded_gap=gap, variances=variance, kernel=instance.kernel
+    )
     wrong = 0
     for run in range(RUNS):
         strategy = maker(instance.n_arms, instance.n_clusters, DELTA, instance.kernel)

@@ -35,6 +35,7 @@ PUBLIC = {
     "SettingsError",
     "SimulatedPlan",
     "StrategyEntry",
+    "StrategyError",
     "Sum",
     "Trace",
     "__version__",
@@ -60,5 +61,5 @@ def test_importing_kabc_loads_no_heavy_library() -> None:
 
 def test_every_error_is_a_kabc_error() -> None:
     errors = [getattr(kabc, name) for name in PUBLIC if name.endswith("Error")]
-    assert len(errors) == 6
+    assert len(errors) == 7
     assert all(issubclass(error, kabc.KabcError) for error in errors)

@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kabc.core.embeddings.features import RandomFeatures
-    from kabc.core.errors import ArmError, KabcError, KernelBoundsError, ProtocolError, SampleError, SettingsError
+    from kabc.core.errors import (
+        ArmError,
+        KabcError,
+        KernelBoundsError,
+        ProtocolError,
+        SampleError,
+        SettingsError,
+        StrategyError,
+    )
     from kabc.core.evidence.pairs import Evidence
     from kabc.core.kernels import (
         Function,
@@ -60,6 +68,7 @@ __all__ = [
     "SettingsError",
     "SimulatedPlan",
     "StrategyEntry",
+    "StrategyError",
     "Sum",
     "Trace",
     "__version__",
@@ -80,6 +89,7 @@ _HOMES = {
         "ProtocolError",
         "SampleError",
         "SettingsError",
+        "StrategyError",
     ),
     "kabc.core.kernels": (
         "Function",

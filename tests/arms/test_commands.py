@@ -88,7 +88,6 @@ def test_a_measured_command_may_print_what_it_likes(measure: str) -> None:
     sample = one("yes | head -c 1000000", measure=measure)
     assert sample.shape == (1, 1)
     assert sample[0, 0] > 0
-    assert command_arms({"x": "true"}, measure=measure).columns == (measure,)  # type: ignore[arg-type]
 
 
 def test_warm_up_runs_are_made_once_and_are_no_samples(tmp_path: Path) -> None:
@@ -193,3 +192,10 @@ def test_bad_settings_are_refused_before_anything_runs(options: dict[str, Any], 
 def test_what_is_no_command_is_refused_by_name(command: Any) -> None:
     with pytest.raises(SettingsError, match=r"arm 'x': a command must be text for the shell"):
         command_arms({"x": command})
+
+
+@pytest.mark.parametrize(
+    ("measure", "column"), [("wall", "wall seconds"), ("cpu", "cpu seconds"), ("rss", "peak MB"), ("output", None)]
+)
+def test_the_column_says_what_is_measured_and_its_unit(measure: Any, column: str | None) -> None:
+    assert command_arms({"a": "true", "b": "true"}, measure=measure).columns == (() if column is None else (column,))

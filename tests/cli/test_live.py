@@ -114,3 +114,15 @@ def test_times_are_short(seconds: float, text: str) -> None:
 
 def test_estimates_have_two_digits() -> None:
     assert [live._rounded(n) for n in (7, 44, 123, 98765)] == [7, 44, 120, 99000]
+
+
+def test_what_cannot_be_told_is_not_guessed(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    strategy = AnytimeKABC(4, 2, 0.05)
+    drawn(strategy, 2, gap=0.1)
+    assert strategy.forecast is None
+    with live.LivePanel(quiet=False) as panel:
+        clock.now += 10
+        panel.after(snapshot(strategy))
+    err = capsys.readouterr().err
+    assert "how many samples are left cannot be told yet" in err
+    assert "estimate" not in err

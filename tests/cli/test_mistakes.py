@@ -28,6 +28,7 @@ TABLES = {
     "top.toml": 'max_sample = 9\n[table]\npath = "good.csv"\narm = "machine"\n',
     "hang.toml": '[commands]\nwarmup = 0\ntimeout = 0.2\n[commands.run]\na = "sleep 30"\nb = "sleep 30"\n',
     "rubbish.json": '{"what": "is this"}',
+    "answer.json": '{"format":"kabc result","version":2}',
 }
 
 MISTAKES = [
@@ -49,6 +50,8 @@ MISTAKES = [
     ("unknown strategy option", "good.csv --arm machine --option speed=9", ["speed"]),
     ("delta above 1", "good.csv --arm machine --delta 1.5", ["--delta", "1.5"]),
     ("unknown timings", "rubbish.json", ["rubbish.json"]),
+    ("a saved answer", "answer.json", ["a saved answer of kabc", "use kabc show answer.json"]),
+    ("a saved answer as a table", "answer.json --arm names", ["a saved answer of kabc", "use kabc show answer.json"]),
     ("malformed TOML", "--config broken.toml", ["broken.toml", "line 1"]),
     ("unknown key", "--config unknown.toml", ["unknown.toml", "table.arms", "'arm'"]),
     ("unknown key at the top", "--config top.toml", ["'max_samples'?", "allowed: clusters, ", " max_samples, min_sep"]),
@@ -58,7 +61,7 @@ MISTAKES = [
     ("one command", "--command a=true --clusters 2", ["2 arms"]),
     ("one group", "good.csv --arm machine --clusters 1", ["--clusters=1", "nothing to test", "leave --clusters out"]),
     ("one group in a file", "good.csv --arm machine --config one.toml", ["--clusters=1", "nothing to test"]),
-    ("no end", "--command a=true --command b=true", ["--clusters", "--max-samples"]),
+    ("no end", "--command a=true --command b=true --strategy kabc", ["--clusters", "--max-samples"]),
     ("command that fails", "--command a=false --command b=false --clusters 2", ["exit", "1"]),
     ("command that hangs", "--config hang.toml --clusters 2", ["0.2"]),
     ("command that prints rubbish", "--command a='echo x' --command b='echo y' --clusters 2", ["number"]),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kabc import Evidence, load_result
@@ -62,6 +64,32 @@ def test_compare_has_an_exit_code_for_same_changed_and_perhaps_changed(
     assert "c (certified)" in changed.out
     facts = kabc("compare", old, new, "--json").json()
     assert [change["arm"] for change in facts["changes"]] == ["c"]
+
+
+def test_compare_finds_values_that_moved_and_refuses_other_questions(kabc: Call, tmp_path: Path) -> None:
+    def timed(name: str, factor: int, clusters: int, column: str = "ms") -> Path:
+        rng = np.random.default_rng(factor)
+        rows = [
+            f"{arm},{factor * middle * (1 + 0.05 * rng.standard_normal())}"
+            for _ in range(200)
+            for arm, middle in (("a", 1), ("b", 1), ("c", 2), ("d", 4))
+        ]
+        (tmp_path / "t.csv").write_text("\n".join([f"build,{column}", *rows]))
+        path = tmp_path / f"{name}.json"
+        kabc("run", tmp_path / "t.csv", "--arm", "build", "--clusters", clusters, "--seed", 1, "--save", path)
+        return path
+
+    old = timed("old", 1, 3)
+    slower = kabc("compare", old, timed("slower", 3, 3))
+    assert slower.code == 5
+    assert slower.out.splitlines()[0].startswith("no arm changed group")
+    assert re.search(r"^all 3 groups moved: ms median (2.9|3.0)\d* times \(", slower.out, re.MULTILINE)
+    other = kabc("compare", old, timed("two", 1, 2))
+    assert other.code != 5
+    assert other.out.startswith("the answers assume different numbers of groups, 3 and 2: changes are a guess\n")
+    refused = kabc("compare", old, timed("cpu", 1, 3, "cpu"))
+    assert refused.code == 2
+    assert "different columns: 'ms' before, 'cpu seconds' now" in refused.err
 
 
 def test_demo_hands_its_options_on(kabc: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from kabc import Gaussian
-from kabc.cli.plan import _embedded
 from tests.cli.conftest import Call
 
 
@@ -36,16 +32,6 @@ def test_a_gap_needs_no_data(kabc: Call) -> None:
     assert near[0]["samples"] >= far[0]["samples"]
 
 
-def test_the_gap_of_means_is_translated_to_the_distance_of_the_embeddings() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(0, 1, (2000, 1)), rng.normal(1.5, 1, (2000, 1))
-    kernel = Gaussian(bandwidth=1.0)
-    squared = kernel(x, x).mean() + kernel(y, y).mean() - 2 * kernel(x, y).mean()
-    distance, variance = _embedded(1.5)
-    assert distance == pytest.approx(math.sqrt(squared), abs=0.03)
-    assert variance == pytest.approx(1 - kernel(x, x).mean(), abs=0.03)
-
-
 @pytest.mark.parametrize(
     ("words", "part"),
     [
@@ -53,6 +39,7 @@ def test_the_gap_of_means_is_translated_to_the_distance_of_the_embeddings() -> N
         (["--gap", "1", "--clusters", "2"], "--arms"),
         (["--gap", "-1", "--arms", "4", "--clusters", "2"], "--gap"),
         (["--clusters", "2"], "nothing to draw from"),
+        (["--gap", "1", "--arms", "4", "--clusters", "2", "--save-pilot", "p.csv"], "--save-pilot needs a pilot"),
     ],
 )
 def test_what_is_missing_is_named(words: list[str], part: str, kabc: Call) -> None:
@@ -67,4 +54,66 @@ def test_a_pilot_without_a_gap_says_so(kabc: Call, tmp_path: Path) -> None:
     data.write_text("m,x\n" + "".join(f"{name},{i % 10}\n" for i in range(40) for name in "abc"))
     answer = kabc("plan", data, "--arm", "m", "--clusters", 2)
     assert answer.code == 2
-    assert "40 samples per arm show no gap between 2 groups" in answer.err
+    assert "40 samples of each arm do not show 2 groups" in answer.err
+    assert "assume a gap with --gap" in answer.err
+    assert "variances" not in answer.err  # there is no such option
+
+
+def test_without_a_number_of_groups_only_the_strategy_that_needs_none_is_planned(kabc: Call, machines: Path) -> None:
+    words = ("plan", machines, "--arm", "machine", "--values", "vibration", "--seed", 1)
+    answer = kabc(*words)
+    assert answer.code == 0
+    assert answer.out.startswith("number of groups not known: until all arms that differ in the pilot are told apart")
+    facts = kabc(*words, "--json").json()
+    assert facts["clusters"] is None
+    assert [row["strategy"] for row in facts["plans"]] == ["anytime"]
+
+
+def test_a_saved_pilot_is_planned_from_again(kabc: Call, machines: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "pilot.csv"
+    words = ("--clusters", 2, "--seed", 1, "--json")
+    source = ("plan", machines, "--arm", "machine", "--values", "vibration", "--pilot", 30)
+    first = kabc(*source, *words, "--save-pilot", kept).json()
+    lines = kept.read_text().splitlines()
+    assert lines[0] == "arm,vibration"
+    assert len(lines) == 1 + 4 * 30
+    again = kabc("plan", kept, "--arm", "arm", *words).json()
+    assert again["basis"] == first["basis"] == "a pilot of 30 samples of each of 4 arms"
+    assert kabc("run", kept, "--arm", "arm", "--clusters", 2, "--seed", 1).code == 0
+
+
+def test_a_pilot_is_kept_even_if_it_is_too_small(kabc: Call, tmp_path: Path) -> None:
+    kept = tmp_path / "pilot.csv"
+    words = [f"--command={name}=echo 3" for name in "ab"]
+    answer = kabc("plan", *words, "--measure", "output", "--clusters", 2, "--pilot", 2, "--save-pilot", kept)
+    assert answer.code == 2
+    assert len(kept.read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize(("name", "part"), [("p.txt", "ends in .csv"), ("none/p.csv", "no folder")])
+def test_where_a_pilot_goes_is_checked_before_it_is_drawn(
+    name: str, part: str, kabc: Call, machines: Path, tmp_path: Path
+) -> None:
+    answer = kabc("plan", machines, "--arm", "machine", "--clusters", 2, "--save-pilot", tmp_path / name)
+    assert answer.code == 2
+    assert part in answer.err
+
+
+def test_the_data_are_not_overwritten_by_the_pilot(kabc: Call, machines: Path) -> None:
+    before = machines.read_bytes()
+    if machines.suffix == ".csv":
+        answer = kabc("plan", machines, "--arm", "machine", "--clusters", 2, "--save-pilot", machines)
+        assert "is a file that this plan reads" in answer.err
+    assert machines.read_bytes() == before
+
+
+def test_quiet_says_nothing_on_standard_error(kabc: Call, machines: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kabc.cli.live._QUIET_SECONDS", 0.0)
+    words = ("plan", machines, "--arm", "machine", "--values", "vibration", "--clusters", 2, "--seed", 1)
+    assert "pilot: arm 1 of 4" in kabc(*words).err
+    assert kabc(*words, "--quiet").err == ""
+
+
+def test_each_strategy_takes_one_line(kabc: Call) -> None:
+    answer = kabc("plan", "--gap", 6, "--arms", 3, "--clusters", 2)
+    assert [line.split()[0] for line in answer.out.splitlines()[2:]] == ["strategy", "anytime", "kabc-tight", "kabc"]

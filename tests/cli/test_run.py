@@ -164,16 +164,21 @@ def test_a_saved_answer_is_shown_as_it_was_printed(kabc: Call, machines: Path, t
     assert kabc("show", saved, "--report", report, "--json").json()["status"] == "decided"
 
 
-def test_a_file_that_cannot_be_written_does_not_cost_the_answer(kabc: Call, machines: Path, tmp_path: Path) -> None:
-    taken = tmp_path / "taken"
-    taken.mkdir()
-    answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", taken, "--seed", 1, "--json")
+def test_a_file_that_cannot_be_written_does_not_cost_the_answer(
+    kabc: Call, machines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    saved = tmp_path / "saved"
+    answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", saved, "--seed", 1, "--json")
     assert answer.code == 2
     assert answer.json()["groups"] == GROUPS
     assert answer.err.startswith("kabc: error: cannot write")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_prints_and_saves_what_is_certified(how: signal.Signals, tmp_path: Path) -> None:
     saved, log = tmp_path / "result.json", tmp_path / "draws"
     draw = f"echo x >> {log}; sleep 0.02; echo $((KABC_SEED % 7))"
@@ -292,3 +297,20 @@ def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: 
     answer = kabc("show", saved, "--report", saved)
     assert (answer.code, saved.read_bytes()) == (2, before)
     assert "--report" in answer.err and "choose another path" in answer.err
+
+
+def test_without_a_number_of_groups_a_table_needs_no_budget_and_stops_when_nothing_new_is_learned(
+    tmp_path: Path, kabc: Call
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{name},{rng.normal(6.0 * (name == 'c'), 1.0):.6f}" for name in "abc" for _ in range(900)]
+    table = tmp_path / "long.csv"
+    table.write_text("\n".join(["machine,value", *rows]) + "\n")
+    answer = kabc("run", table, "--arm", "machine", "--seed", 1, "--quiet")
+    assert answer.code == 3
+    assert "undecided: nothing new was learned in the last " in answer.out
+    assert "at least 2 groups; 2 of 3 pairs are told apart" in answer.out
+    assert "group 2 (guess), 1 arm: c" in answer.out
+    said = kabc("run", table, "--arm", "machine", "--seed", 1, "--quiet", "--json").json()
+    assert (said["status"], said["n_groups_at_least"]) == ("stalled", 2)
+    assert said["n_samples"] < 1_500

@@ -72,6 +72,14 @@ def test_arms_of_a_pilot_draw_from_the_rows_of_their_whole_group() -> None:
     assert set(arms.draw(1, 200, rng)[:, 0]) == {2.0}
 
 
+def test_a_blur_shrinks_all_differences_alike() -> None:
+    rows = [np.full((3, 1), value) for value in (0.0, 1.0)]
+    arms = SimulatedArms.of_rows(rows, np.array([0, 1]), blur=0.4)
+    rng = np.random.default_rng(0)
+    means = [float(arms.draw(arm, 20_000, rng).mean()) for arm in (0, 1)]
+    assert means == pytest.approx([0.2, 0.8], abs=0.02)  # 0.4 of the samples come from all rows, whose mean is 0.5
+
+
 def test_a_cost_is_known_or_not() -> None:
     assert Cost().money(10) is None
     assert Cost().lines({"median": 10}) == []

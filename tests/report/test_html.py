@@ -149,6 +149,28 @@ def test_the_answer_comes_before_certificate_pictures_notes_and_settings() -> No
     assert places == sorted(places)
 
 
+def test_effects_are_shown_in_units_with_their_intervals() -> None:
+    page = Page(report_html(full_result([0, 0, 1, 0])))
+    result = full_result([0, 0, 1, 0])
+    column = result.effects.groups[1].columns[0]
+    assert column.column == "latency"
+    assert "no part of the guarantee" in page.text
+    assert f"{column.median:.2f}" in page.text
+    assert re.search(r"median \+[\d.]+ against group 1 \(\+?[\d.-]+ to \+[\d.]+\)", page.text)
+    assert "share of 1: " in page.text  # the flag
+
+
+def test_every_arm_has_its_quantiles_the_odd_ones_first() -> None:
+    text = report_html(full_result([0] * 13 + [4]))
+    table = text[text.index("Odd ones first: all 14 arms") :]
+    assert table.index("<bdi>arm 13</bdi>") < table.index("<bdi>arm 0</bdi>")
+    assert table.count("5-95 %") >= 14
+
+
+def test_without_samples_there_are_no_effects() -> None:
+    assert "<h2>Effects</h2>" not in report_html(result_of([0, 0], "budget"))
+
+
 def test_every_picture_has_words_for_those_who_do_not_see_it() -> None:
     text = report_html(full_result([0, 1, 0]))
     pictures = re.findall(r"<svg[^>]*>", text)
@@ -166,9 +188,10 @@ def test_a_picture_that_cannot_be_drawn_gives_its_reason() -> None:
 
 
 def test_what_is_missing_to_decide_is_called_an_estimate() -> None:
-    result = full_result([0, 0, 1, 1], "budget")
-    assert result.needs
-    assert "(an estimate, not a promise)" in report_html(result)
+    result = full_result([0, 0, 1, 1], "budget", needs={"arm 0": 30})
+    assert "(an estimate, not a promise): 30 of " in report_html(result)
+    unknown = report_html(full_result([0, 0, 1, 1], "budget"))
+    assert "How many more samples it takes cannot be told yet." in unknown
     assert "an estimate" not in Page(report_html(full_result([0, 0, 1, 1]))).text
 
 

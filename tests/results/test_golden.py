@@ -55,7 +55,12 @@ def test_0_1_0_decided() -> None:
     assert str(result).splitlines() == [
         "2 groups, wrong with probability at most 5 % if there are exactly 2 groups (32 samples)",
         "  group 1, 2 arms: 7, 8",
+        "    column 1: median 0.11, 5-95 % -1.19 to 1.09",
+        "    column 2: median 0.40, 5-95 % -1.31 to 1.49",
         "  group 2, 2 arms: 9, 10",
+        "    column 1: median 3.26, 5-95 % 1.31 to 4.82; median +3.16 against group 1 (+2.31 to +4.19)",
+        "    column 2: median 3.06, 5-95 % 1.27 to 3.94; median +2.67 against group 1 (+1.51 to +3.76)",
+        "effects: estimates with 95 % bootstrap intervals, no part of the guarantee",
         "samples per arm: 8",
     ]
     assert result.names == ("7", "8", "9", "10")  # 0.1.0 wrote texts
@@ -89,6 +94,9 @@ def test_0_1_0_undecided() -> None:
         "undecided: the budget is spent, the groups are a guess (200 samples)",
         "certified, wrong with probability at most 5 %: at least 1 group; 0 of 6 pairs are told apart",
         "  group 1 (guess), 4 arms: w, x, y, z",
+        "    colour: green (57 %), red (43 %)",
+        "    ms: median 4.89, 5-95 % 3.49 to 6.59",
+        "effects: estimates with 95 % bootstrap intervals, no part of the guarantee",
         "samples per arm: 50",
         "note: columns: colour: category; ms: number",
     ]
@@ -103,8 +111,12 @@ def test_2_decided() -> None:
     assert str(result).splitlines() == [
         "3 groups, wrong with probability at most 5 % if there are exactly 3 groups (32 samples)",
         "  group 2, 1 arm: 2",
+        "    value: median 4.03, 5-95 % 2.97 to 4.93; median +3.99 against group 1 (+3.23 to +4.75)",
         "  group 3, 1 arm: 4",
+        "    value: median 8.12, 5-95 % 6.56 to 9.09; median +8.09 against group 1 (+7.07 to +8.88)",
         "  group 1, 2 arms: 1, 30",
+        "    value: median 0.04, 5-95 % -1.19 to 1.05",
+        "effects: estimates with 95 % bootstrap intervals, no part of the guarantee",
         "samples per arm: 8",
     ]
     assert result.names == (1, 2, 30, 4)

@@ -82,10 +82,3 @@ def test_groups_follow_the_labels() -> None:
 def test_names_that_read_the_same_get_numbers_as_texts() -> None:
     assert answer("ab|c").text_names == ("a", "b", "c")
     assert renamed(answer("ab|c"), (1, "1", "c")).text_names == ("0: 1", "1: 1", "2: c")
-
-
-def test_needs_are_told_only_where_something_is_open() -> None:
-    undecided = example("undecided")
-    assert undecided.needs
-    for status in ("decided", "stopped", "contradicted"):
-        assert dataclasses.replace(undecided, status=status).needs is None

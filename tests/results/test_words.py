@@ -91,13 +91,19 @@ def test_remarks_count_what_is_there() -> None:
 
 def test_the_largest_needs_come_first_and_the_rest_in_one_phrase() -> None:
     arms = "abcdefgh"
-    given = result("|".join(arms), status="budget", rounds=(Round(1, 0.05, 5, 40, 8),))
     needs = {name: 10 * (i + 1) for i, name in enumerate(arms)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(given), "needs", needs)
-        text = str(given)
+    text = str(result("|".join(arms), status="budget", needs=needs))
     assert "needs about 80 more samples of h, 70 of g, 60 of f, 50 of e, 40 of d, 30 of c, at most 20 of each" in text
-    assert "of each of 2 other arms (an estimate, from how the evidence grew so far)" in text
+    assert "of each of 2 other arms (an estimate)" in text
+
+
+@pytest.mark.parametrize("status", ["budget", "exhausted", "interrupted"])
+def test_what_cannot_be_told_is_said_to_be_unknown(status: Any) -> None:
+    unknown = "how many more samples it takes cannot be told yet"
+    assert unknown in str(result(status=status, n_clusters=2))
+    assert unknown not in str(result(status=status, n_clusters=2, needs={"a": 5}))
+    assert unknown not in str(result(status=status, n_clusters=None))  # nothing to decide
+    assert unknown not in str(result(status="decided", n_clusters=2))
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

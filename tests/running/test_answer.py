@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,7 +9,6 @@ from numpy.typing import NDArray
 import kabc
 from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
-from kabc.strategies.answers import Round
 from tests.running.examples import KERNEL, normal, three_groups
 
 
@@ -42,44 +39,18 @@ def test_there_is_no_trace_of_many_arms() -> None:
     assert result.trace is None
 
 
-def test_an_undecided_result_estimates_what_is_missing() -> None:
-    """Two arms nearly told apart need about as many samples as a longer run takes."""
-    arms = {"a": normal(0), "b": normal(1.0), "far": normal(30)}
-    whole = kabc.cluster(arms, 3, seed=2)
-    part = kabc.cluster(arms, 3, seed=2, max_samples=whole.n_samples * 2 // 3)
-    assert whole.needs is None
-    assert part.needs is not None
-    assert set(part.needs) == {"a", "b"}
-    missing = whole.samples_per_arm["a"] - part.samples_per_arm["a"]
-    assert missing / 6 < part.needs["a"] < missing * 6
-    assert f"needs about {part.needs['a']:,} more samples of a, " in str(part)
-    assert "estimate" in str(part)
-
-
-@pytest.mark.parametrize("discards", [False, True])
-def test_thresholds_are_extrapolated_by_the_square_root_of_the_samples(discards: bool) -> None:
-    result = kabc.cluster([normal(0), normal(9)], 2, seed=0, kernel=KERNEL, max_samples=1)
-    half = np.array([[0.0, 0.5], [0.5, 0.0]])
-    seen = kabc.Evidence.of_distances(
-        np.zeros((2, 2), dtype=np.int64), np.full(2, 100), half, np.ones((2, 2)), np.ones(2)
-    )
-    rounds = (Round(1, 0.05, 100, 300 if discards else 200, 1),)
-    result = dataclasses.replace(result, evidence=seen, rounds=rounds, labels=(0, 1))
-    assert result.needs == dict.fromkeys((0, 1), 400 if discards else 300)
-
-
 def test_nothing_is_estimated_before_evidence_has_grown() -> None:
     assert kabc.cluster(three_groups(), 3, seed=0, max_samples=10).needs is None
 
 
 def test_the_smallest_groups_are_printed_first() -> None:
     lines = str(kabc.cluster(three_groups(), 3, seed=0)).splitlines()
-    assert [line.strip() for line in lines[1:4]] == [
+    assert [line.strip() for line in lines if line.startswith("  group")] == [
         "group 3, 1 arm: d",
         "group 1, 2 arms: a, c",
         "group 2, 2 arms: b, e",
     ]
-    assert lines[4].startswith("samples per arm: ")
+    assert lines[-1].startswith("samples per arm: ")
 
 
 def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:

@@ -15,6 +15,8 @@ import pytest
 
 import kabc
 from kabc.arms.failures import SpendError
+from kabc.running.interrupts import Interrupts, sigterm_interrupts
+from kabc.running.progress import Ticker
 from tests.running.live import KERNEL, Rows, normal, picklable_arms, run
 
 
@@ -139,3 +141,53 @@ def test_progress_is_shown_while_workers_draw(monkeypatch: pytest.MonkeyPatch) -
     lines: list[str] = []
     run(picklable_arms(), workers=2, progress=lines.append)
     assert any("drawing" in line for line in lines)
+
+
+def test_an_ignored_signal_stays_ignored_and_a_handler_of_the_program_stays_its_own() -> None:
+    mine, before = (lambda number, frame: None), {n: signal.getsignal(n) for n in (signal.SIGHUP, signal.SIGTERM)}
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, mine)
+    try:
+        with sigterm_interrupts():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) is mine
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_a_signal_after_the_end_of_a_run_does_not_take_its_answer() -> None:
+    lines: list[str] = []
+    with Interrupts(Ticker(lines.append)) as interrupts:
+        interrupts.over()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert lines == ["interrupted: the answer is coming; interrupt again to leave without it"]
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_the_answer_is_put_together_does_not_cost_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = kabc.AnytimeKABC.guarantee
+
+    def guarantee(self: kabc.AnytimeKABC) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return usual(self)
+
+    monkeypatch.setattr(kabc.AnytimeKABC, "guarantee", guarantee)
+    arms = {"a": partial(normal, mean=0.0), "b": partial(normal, mean=9.0)}
+    assert run(arms, n_clusters=2, strategy="anytime").status == "decided"
+
+
+def test_ctrl_c_while_arms_are_closed_does_not_cost_the_answer() -> None:
+    class Closing:
+        remaining = None
+
+        def draw(self, n: int, rng: np.random.Generator) -> Rows:
+            return rng.normal(size=n)
+
+        def close(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    result = run({"a": Closing(), "b": partial(normal, mean=9.0)}, n_clusters=2, strategy="anytime")
+    assert result.status == "decided"

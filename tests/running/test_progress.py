@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kabc.running.progress import Ticker, sigterm_interrupts, uninterrupted
+from kabc.running.interrupts import sigterm_interrupts, uninterrupted
+from kabc.running.progress import Ticker
 from tests.cli.clock import Clock
 
 

@@ -65,7 +65,10 @@ def test_without_k_a_kernel_means_cluster_with_what_is_affordable() -> None:
     [
         ({"n_clusters": 1}, "n_clusters=1 leaves nothing to test"),
         ({"n_clusters": 6}, "n_clusters.*6"),
-        ({}, "min_separation.*max_samples"),
+        ({"kernel": KERNEL}, "'kabc' does not stop by itself.*min_separation.*max_samples"),
+        ({"options": {"patience": None}}, "'anytime' does not stop by itself.*max_samples"),
+        ({"options": {"patience": 0}}, "patience must be a finite number greater than 1"),
+        ({"strategy": "boc"}, "'boc' does not stop by itself"),
         ({"n_clusters": 2, "min_separation": 0.5}, "pass one of them"),
         ({"min_separation": -1.0}, "min_separation.*-1"),
         ({"min_separation": 0.5, "strategy": "anytime"}, "strategy 'anytime' has none; use 'kabc'"),

@@ -51,14 +51,7 @@ def test_there_is_one_after_each_round_and_the_last_agrees_with_the_result(strat
     assert (last["n_told_apart"], last["n_pairs"]) == (result.evidence.n_told_apart, 3)
     assert last["forecast"] is None  # nothing is left
     assert all(one["forecast"] is None or one["forecast"] > 0 for one in seen)
-    assert any(one["forecast"] is not None for one in seen[:-1])
     assert sorted(one["seconds"] for one in seen) == [one["seconds"] for one in seen]
-
-
-def test_the_forecast_is_what_the_result_says_it_needs() -> None:
-    seen, result = looked_at(arms={"a": normal(0), "b": normal(0.7)}, max_samples=60)
-    assert result.needs is not None
-    assert seen[-1]["forecast"] == sum(result.needs.values())
 
 
 def test_without_a_number_of_groups_nothing_is_said_to_be_open() -> None:
@@ -114,23 +107,3 @@ def test_an_arm_is_decided_when_it_is_told_apart_from_every_other_group() -> Non
     assert decided_arms(evidence, (0, 0, 1, 2)) == 1  # only arm 0 is told apart from both others
     assert decided_arms(evidence, (0, 0, 1, 1)) == 4
     assert decided_arms(evidence, (0, 0, 0, 0)) == 0
-
-
-def test_a_strategy_that_has_stopped_needs_nothing_more_whatever_is_open() -> None:
-    class Stops(kabc.AnytimeKABC):
-        stops = False
-
-        @property
-        def stopped(self) -> bool:
-            return self.stops
-
-    strategy, rng = Stops(2, 2, 0.05), np.random.default_rng(0)
-    for _ in range(6):
-        strategy.tell({arm: rng.normal(1.2 * arm, 1.0, n) for arm, n in strategy.ask().items()})
-
-    def forecast() -> int | None:
-        return Snapshot(strategy.rounds[-1], 6, 0, 0.0, 0.0, strategy, strategy.n_samples).forecast
-
-    assert forecast() is not None
-    strategy.stops = True
-    assert forecast() is None

@@ -170,7 +170,7 @@ def test_with_more_than_k_components_the_published_rule_goes_on() -> None:
     assert not strategy.stopped
     assert strategy.ask()
     guess = strategy.recommend()
-    assert guess.n_groups == 2
+    assert guess.n_groups == 3  # never fewer than are certified
     assert not guess.certified
 
 
@@ -271,3 +271,31 @@ def test_bad_settings_are_refused_with_value_and_cure(settings: dict[str, Any], 
 
 def test_delta_one_is_allowed_as_in_the_paper() -> None:
     assert run(KABC(5, 3, 1.0, Gaussian(1.0))).recommend().matches(TRUTH)
+
+
+# ---------------------------------------------------------------- forecasts
+
+
+def point_masses(n_arms: int, apart: float) -> dict[int, np.ndarray[Any, Any]]:
+    return {arm: np.full(1, apart * (arm % 2)) for arm in range(n_arms)}
+
+
+@pytest.mark.parametrize("make", [KABC, KABC.tight])
+def test_without_noise_the_forecast_is_exact_from_the_first_round_on(make: Any) -> None:
+    strategy = make(4, 2, 0.1, Gaussian(1.0), skip_hopeless=False)
+    forecasts = []
+    while not strategy.stopped:
+        points = point_masses(4, 1.2)
+        strategy.tell({arm: np.repeat(points[arm], n) for arm, n in strategy.ask().items()})
+        more = strategy.forecast
+        forecasts += [] if more is None else [strategy.n_samples + int(more.sum())]
+    assert strategy.forecast is None  # nothing is left
+    assert len(forecasts) > 1
+    assert set(forecasts) == {strategy.n_samples}
+
+
+def test_nothing_is_forecast_before_a_round_or_without_a_difference() -> None:
+    strategy = KABC(2, 2, 0.1, Gaussian(1.0))
+    assert strategy.forecast is None
+    strategy.tell({arm: np.zeros(n) for arm, n in strategy.ask().items()})
+    assert strategy.forecast is None

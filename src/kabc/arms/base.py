@@ -18,7 +18,12 @@ from kabc.core.samples import describe
 
 @runtime_checkable
 class Arm(Protocol):
-    """A source of samples. `draw` must give n independent samples, one row each."""
+    """A source of samples. `draw` must give n independent samples, one row each.
+
+    It may also have: `close()`, called when a run ends; `one_at_a_time`, True if it is to be drawn sample by sample, in
+    turn with others; `n_paid`, how many calls it has made so far, so that those without a sample are on the bill too;
+    `failed(n)`, n rows that stand for failed samples.
+    """
 
     @property
     def remaining(self) -> int | None:

@@ -22,6 +22,7 @@ from kabc.core.errors import ArmError, SettingsError
 Measure = Literal["output", "wall", "cpu", "rss"]
 Command = str | Sequence[str]
 
+_UNITS = {"wall": "wall seconds", "cpu": "cpu seconds", "rss": "peak MB"}  # names of the column, with its unit
 _SEEDS = 2**31  # fits the seed of every common language
 _WARMUP_SEED = 0
 _NOT_RUNNABLE = (126, 127)  # exit codes of a shell for a file that is not a program, and for a missing file
@@ -89,7 +90,7 @@ def command_arms(
            [6.]])
     """
     _check(measure, json_path, warmup, timeout)
-    names = column_names(columns) if measure == "output" else (measure,)
+    names = column_names(columns) if measure == "output" else (_UNITS[measure],)
     policy = Policy(on_failure, retries, names)
     variables = _variables(commands, env or {})
     how = _How(measure, json_path, timeout, None if cwd is None else os.fspath(cwd))
@@ -120,6 +121,7 @@ class CommandArm:
     policy: Policy
     warmup: int
     env: Mapping[str, str] = field(repr=False)  # may hold keys
+    n_paid: int = field(default=0, init=False, repr=False)  # all its runs: failed ones, new tries and warm-ups too
     one_at_a_time = True
 
     @property
@@ -143,6 +145,7 @@ class CommandArm:
         return self.policy.sample(lambda: self._run(int(tries.integers(_SEEDS))))
 
     def _run(self, seed: int) -> list[float]:
+        self.n_paid += 1
         ended = self._ended({**os.environ, **self.env, "KABC_SEED": str(seed)})
         match self.how.measure:
             case "wall":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kabc.arms.rows import Rows, check_names, column_types
+from kabc.arms.saved import refuse_saved_answer
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted, readable
 from kabc.core.errors import ArmError, SettingsError
 
@@ -37,6 +38,9 @@ def open_files(patterns: list[str], as_text: str | None = None) -> Rows:
             f"files of different formats ({', '.join(sorted(formats))}) are not one table; pass files of one format"
         )
     (form,) = formats
+    if form == ".json":
+        for file in files:
+            refuse_saved_answer(file)
     name = patterns[0] if len(patterns) == 1 else f"{patterns[0]} and {len(patterns) - 1} more"
     workspace = Workspace()
     with readable(name):

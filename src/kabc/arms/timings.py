@@ -15,6 +15,7 @@ import numpy as np
 
 from kabc.arms.base import NamedArms
 from kabc.arms.pools import PoolArm
+from kabc.arms.saved import refuse_saved_answer
 from kabc.core.errors import ArmError, KabcError, SettingsError
 from kabc.core.words import counted
 
@@ -59,6 +60,7 @@ def timing_arms(path: str | os.PathLike[str], seed: int = 0) -> NamedArms:
     {'old': 2, 'new': 2}
     """
     name = os.fspath(path)
+    refuse_saved_answer(name)
     data = _loaded(name)
     runner = _runner(data)
     if runner is None:

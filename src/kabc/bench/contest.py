@@ -26,7 +26,8 @@ from kabc.bench.runlog import RunLog
 from kabc.bench.suites import SUITES
 from kabc.core.errors import SettingsError
 from kabc.core.settings import error_probability, whole_number
-from kabc.running.progress import ShowLine, Ticker, sigterm_interrupts
+from kabc.running.interrupts import sigterm_interrupts
+from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies.entry import StrategyEntry
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm

@@ -126,7 +126,8 @@ def run(
     from kabc.config.overlay import configured
 
     settings = configured(config, _given(ctx.params))
-    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate)
+    ends = bool(ctx.obj)
+    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate, debug=debug, last=ends)
 
 
 @app.command()
@@ -157,7 +158,11 @@ def plan(
         float | None, typer.Option(min=0, help="Price of one sample. Adds a column with the total price.")
     ] = None,
     seconds_per_sample: Annotated[float | None, typer.Option(min=0, help="Adds a column with the total time.")] = None,
+    save_pilot: Annotated[
+        str | None, typer.Option(metavar="FILE.csv", help="Keep the samples of the pilot, to plan again for free.")
+    ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
     """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies side by side.
@@ -169,7 +174,8 @@ def plan(
     from kabc.planning.cost import Cost
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
-    return plan_it(settings, Assumed(gap, arms), Cost(price, seconds_per_sample), as_json=as_json)
+    cost = Cost(price, seconds_per_sample)
+    return plan_it(settings, Assumed(gap, arms), cost, as_json=as_json, quiet=quiet, save=save_pilot)
 
 
 @app.command()
@@ -250,6 +256,7 @@ def bench(
 
 @app.command()
 def show(
+    ctx: typer.Context,
     result: Annotated[Path, typer.Argument(help="File written by kabc run --save.")],
     certificate: Certificate = False,
     report: Report = None,
@@ -262,7 +269,7 @@ def show(
     """
     from kabc.cli.show import show_it
 
-    return show_it(result, report, as_json=as_json, certificate=certificate)
+    return show_it(result, report, as_json=as_json, certificate=certificate, last=bool(ctx.obj))
 
 
 @app.command()
@@ -299,8 +306,10 @@ def dispatch(arguments: Sequence[str] | None) -> int:
     """Parse and run a command. Every error becomes an exit code and a message of one line."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json, debug = "--json" in words, "--debug" in words
+    exits.print_anything()
+    last = arguments is None  # the words are those of the process, which ends after this command
     try:
-        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False)
+        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False, obj=last)
     except _UsageError as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         return exits.fail(f"{message} (see kabc --help)", exits.BAD_INPUT, as_json=as_json)

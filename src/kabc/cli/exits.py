@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from shlex import quote
 from typing import Any
 
@@ -49,13 +50,40 @@ def of_status(status: str) -> int:
 
 def print_json(facts: Mapping[str, Any]) -> None:
     """Print one JSON document on standard output. NaN and infinity are errors, as in the JSON standard."""
-    print(json.dumps(facts, indent=2, allow_nan=False, ensure_ascii=False))
+    text = json.dumps(facts, indent=2, allow_nan=False, ensure_ascii=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:  # then as escapes, which every encoding has
+        text = json.dumps(facts, indent=2, allow_nan=False)
+    print(text)
+
+
+def print_anything() -> None:
+    """From now on standard output takes every character; those that its encoding lacks are written as escapes."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def printed(write: Callable[[], None]) -> str:
+    """Print to the end, through to whoever reads. Returns what went wrong; a reader that has left is no problem."""
+    try:
+        write()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:  # ValueError: standard output is closed
+        sys.stdout = None  # what is left in its buffer would fail again at exit
+        return "" if isinstance(error, BrokenPipeError) else f"cannot write to standard output: {error}"
+    except Exception as error:
+        return f"cannot print the answer: {type(error).__name__}: {error}"
+    return ""
 
 
 def fail(message: str, code: int, *, as_json: bool) -> int:
     """Print what is wrong in one line for people, and as JSON on request. Returns the exit code."""
     line = " ".join(message.split())
-    print(f"kabc: error: {line}", file=sys.stderr)
+    with suppress(OSError):  # nobody is there to read it; the exit code is left
+        print(f"kabc: error: {line}", file=sys.stderr)
     if as_json:
-        print_json({"error": line})
+        printed(lambda: print_json({"error": line}))
     return code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
@@ -48,7 +48,8 @@ class LivePanel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._panel.__exit__(kind, error, trace)
+        with suppress(OSError):  # the terminal was closed: the answer does not need it
+            self._panel.__exit__(kind, error, trace)
 
     def doing(self, line: str) -> None:
         """Called within a round, with what the run does now."""
@@ -69,14 +70,18 @@ class LivePanel:
         told = f"{seen.n_told_apart:,} of {counted(seen.n_pairs, 'pair')} told apart"
         if seen.n_open is not None:
             told += f", {seen.n_arms - seen.n_open:,} of {counted(seen.n_arms, 'arm')} decided"
-        return [told] if seen.forecast is None else [told, self._left(seen.forecast, seen.n_samples)]
+        if seen.forecast is not None:
+            return [told, self._left(seen.forecast, seen.n_samples)]
+        # without a number of groups there is no end to forecast
+        return [told] if seen.n_open is None else [told, "how many samples are left cannot be told yet"]
 
     def _elapsed(self) -> float:
         return monotonic() - self._start
 
     def _maybe_print(self) -> None:
         if self._plain and monotonic() >= self._next_line:
-            print(self.summary().replace("\n", "; "), file=sys.stderr, flush=True)
+            with suppress(OSError):
+                print(self.summary().replace("\n", "; "), file=sys.stderr, flush=True)
             self._next_line = monotonic() + _PLAIN_SECONDS
 
     def summary(self) -> str:
@@ -93,7 +98,7 @@ class LivePanel:
     def _left(self, more: int, samples: int) -> str:
         seconds = more * self._elapsed() / samples
         left = f"about {counted(_rounded(more), 'sample')} and {clock(seconds)} left"
-        return f"{left} (an estimate, as evidence grew so far)"
+        return f"{left} (an estimate)"
 
 
 def clock(seconds: float) -> str:

@@ -10,16 +10,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
-from kabc.cli.live import clock
+from kabc.cli.live import LivePanel, clock
+from kabc.cli.pilots import Samples, expect_pilot_file, save_pilot
 from kabc.config.models import Config
-from kabc.config.sources import open_arms
+from kabc.config.sources import input_files, open_arms
 from kabc.core.errors import SettingsError
+from kabc.core.words import counted, plural
 from kabc.planning.cost import Cost
-from kabc.planning.plan import plan
+from kabc.planning.plan import plan, plural_of_gap
 from kabc.planning.schedule import Plan
 from kabc.running.inputs import suitable_kernel
 
@@ -28,7 +29,6 @@ _LIVE_ROWS = 20  # default pilot rows of an arm whose samples may cost money
 _SIMULATED = "anytime"
 _BY_KERNEL = ("kabc-tight", "kabc")
 
-Pilot = dict[str, NDArray[Any]]  # each (n, d)
 Plans = dict[str, Callable[[], Any]]
 
 
@@ -52,19 +52,19 @@ class Row:
     remark: str
 
 
-def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool) -> int:
+def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool, quiet: bool, save: str | None) -> int:
     """Make a plan for each strategy and print the plans side by side."""
-    if config.clusters is None:
-        raise SettingsError("a plan needs the number of groups; give --clusters")
     seed = secrets.randbits(32) if config.seed is None else config.seed
-    if assumed.gap is None:
-        source, plans = _from_pilot(config, seed)
-    else:
-        source, plans = _from_gap(config, assumed, seed)
-    by_schedule = [_row(name, plans[name], cost) for name in _BY_KERNEL]
-    if all(row.samples is None for row in by_schedule):  # without a gap, simulated runs would never end
-        raise SettingsError(by_schedule[0].remark)
-    rows = [_row(_SIMULATED, plans[_SIMULATED], cost), *by_schedule]
+    with LivePanel(quiet=quiet) as panel:
+        if assumed.gap is None:
+            source, plans = _from_pilot(config, seed, panel, save)
+        elif save is not None:
+            raise SettingsError("--save-pilot needs a pilot; leave --gap out")
+        else:
+            source, plans = _from_gap(config, assumed, panel)
+        rows = [_row(name, make, cost) for name, make in plans.items()]
+    if all(row.samples is None for row in rows):
+        raise SettingsError(rows[0].remark)
     if as_json:
         facts = {"basis": source, "clusters": config.clusters, "delta": config.delta, "seed": seed}
         exits.print_json(facts | {"plans": [asdict(row) for row in rows]})
@@ -73,48 +73,47 @@ def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool) -> i
     return exits.DECIDED
 
 
-def _from_gap(config: Config, assumed: Assumed, seed: int) -> tuple[str, Plans]:
+def _from_gap(config: Config, assumed: Assumed, panel: LivePanel) -> tuple[str, Plans]:
     """Plans for normal arms in one dimension. Neighbouring group means are `gap` standard deviations apart."""
     assert assumed.gap is not None
-    assert config.clusters is not None
+    if not 0 < assumed.gap < math.inf:
+        raise SettingsError(f"--gap must be a finite number above 0, got {assumed.gap:g}")
+    if config.clusters is None:
+        raise SettingsError("--gap needs the number of groups; give --clusters")
     if assumed.n_arms is None:
         raise SettingsError("--gap needs --arms, the number of arms")
-    n_arms, n_clusters = assumed.n_arms, config.clusters
-    shared: dict[str, Any] = {"n_arms": n_arms, "n_clusters": n_clusters, "delta": config.delta}
-    distance, variance = _embedded(assumed.gap)
-    plans: Plans = {_SIMULATED: partial(plan, **shared, gap=assumed.gap, strategy=_SIMULATED)}
-    plans |= {name: partial(plan, **shared, gap=distance, variances=variance, strategy=name) for name in _BY_KERNEL}
-    unit = "standard deviation" if assumed.gap == 1 else "standard deviations"
-    return f"{n_arms} arms, means of the groups {assumed.gap:g} {unit} apart (assumed)", plans
+    shared: dict[str, Any] = {"n_arms": assumed.n_arms, "n_clusters": config.clusters, "delta": config.delta}
+    shared |= {"gap": assumed.gap, "progress": panel.doing}
+    plans: Plans = {name: partial(plan, **shared, strategy=name) for name in (_SIMULATED, *_BY_KERNEL)}
+    arms = counted(assumed.n_arms, "arm")
+    return f"{arms}, means of the groups {assumed.gap:g} {plural_of_gap(assumed.gap)} apart (assumed)", plans
 
 
-def _embedded(gap: float) -> tuple[float, float]:
-    """Distance of the mean embeddings of N(0, 1) and N(gap, 1), and the variance. Gaussian kernel of bandwidth 1."""
-    if not 0 < gap < math.inf:
-        raise SettingsError(f"--gap must be a finite number above 0, got {gap:g}")
-    same = math.sqrt(1 / 3)  # E g(X, X'), X - X' ~ N(0, 2)
-    return math.sqrt(2 * same * -math.expm1(-(gap**2) / 6)), 1 - same
-
-
-def _from_pilot(config: Config, seed: int) -> tuple[str, Plans]:
+def _from_pilot(config: Config, seed: int, panel: LivePanel, save: str | None) -> tuple[str, Plans]:
+    if save is not None:  # before a sample is paid for
+        expect_pilot_file(save, input_files(config))
     arms = open_arms(config, seed, with_kernel=False)
-    pilot = _drawn(arms, config, seed)
-    shared: dict[str, Any] = {"n_clusters": config.clusters, "delta": config.delta}
+    pilot = _drawn(arms, config, seed, panel)
+    if save is not None:
+        save_pilot(save, pilot, arms)
+    shared: dict[str, Any] = {"n_clusters": config.clusters, "delta": config.delta, "progress": panel.doing}
     plans: Plans = {_SIMULATED: partial(plan, **shared, pilot=pilot, strategy=_SIMULATED)}
     by_kernel, kernel = pilot, None
     if config.table or config.sql:  # rows are free: text is read once more, as kernels want it
         again = open_arms(config, seed, with_kernel=True)
-        by_kernel, kernel = _drawn(again, config, seed), suitable_kernel(again)
-    plans |= {name: partial(plan, **shared, pilot=by_kernel, kernel=kernel, strategy=name) for name in _BY_KERNEL}
+        by_kernel, kernel = _drawn(again, config, seed, panel), suitable_kernel(again)
+    if config.clusters is not None:  # the published rule needs K
+        plans |= {name: partial(plan, **shared, pilot=by_kernel, kernel=kernel, strategy=name) for name in _BY_KERNEL}
     least, most = min(map(len, pilot.values())), max(map(len, pilot.values()))
     counts = f"{least}" if least == most else f"{least} to {most}"
-    return f"a pilot of {counts} samples of each of {len(pilot)} arms", plans
+    return f"a pilot of {counts} {plural(most, 'sample')} of each of {counted(len(pilot), 'arm')}", plans
 
 
-def _drawn(arms: NamedArms, config: Config, seed: int) -> Pilot:
+def _drawn(arms: NamedArms, config: Config, seed: int, panel: LivePanel) -> Samples:
     """The first samples of each arm."""
-    pilot: Pilot = {}
+    pilot: Samples = {}
     for number, (name, arm) in enumerate(arms.items()):
+        panel.doing(f"pilot: arm {number + 1} of {len(arms)}")
         left = arm.remaining
         wanted = config.pilot or (_LIVE_ROWS if left is None else _MOST_ROWS)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
@@ -135,7 +134,11 @@ def _row(name: str, make: Callable[[], Any], cost: Cost) -> Row:
 
 
 def _print(source: str, rows: list[Row], config: Config) -> None:
-    print(f"{config.clusters} groups, delta = {config.delta:g}; {source}")
+    if config.clusters is None:
+        groups = "number of groups not known: until all arms that differ in the pilot are told apart"
+    else:
+        groups = counted(config.clusters, "group")
+    print(f"{groups}, delta = {config.delta:g}; {source}")
     print("samples: an estimate of where it stops; surely: a proven upper limit, if the gap is right")
     columns: dict[str, Callable[[Row], str]] = {
         "samples": lambda row: _count(row.samples),

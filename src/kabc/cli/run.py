@@ -3,30 +3,59 @@
 from __future__ import annotations
 
 import secrets
+import traceback
 from pathlib import Path
 
 from kabc.arms.base import NamedArms
+from kabc.cli import exits
 from kabc.cli.live import LivePanel
-from kabc.cli.show import deliver, expect_folders, expect_other_files
+from kabc.cli.show import deliver, expect_other_files, expect_paths
 from kabc.config.models import Config
 from kabc.config.sources import input_files, open_arms
 from kabc.core.errors import ArmError, SettingsError
 from kabc.results.values import Result
 from kabc.running.cluster import cluster
-from kabc.running.progress import sigterm_interrupts
+from kabc.running.interrupts import command_interrupts
+from kabc.running.progress import Ticker
 from kabc.strategies import needs_kernel
 
 
-def run_it(config: Config, config_file: Path | None, *, as_json: bool, quiet: bool, certificate: bool) -> int:
-    """Draw, decide, save and print. The exit code says how the run ended."""
+def run_it(
+    config: Config,
+    config_file: Path | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+    certificate: bool,
+    debug: bool = False,
+    last: bool = False,
+) -> int:
+    """Draw, decide, print and save. The exit code says how the run ended. `last`: the process ends after it."""
     # before any sample is drawn, because samples may cost money
-    expect_folders(config.save, config.report)
+    expect_paths(config.save, config.report)
     if config.save or config.report:
         read = input_files(config) + ([] if config_file is None else [str(config_file)])
         expect_other_files(config.save, config.report, read)
-    with sigterm_interrupts():
-        result = _drawn(config, quiet)
-    return deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)
+    with command_interrupts(Ticker(not quiet), to_the_end=last) as interrupts:
+        result, failed = _ended(config, quiet)
+        interrupts.over()
+        code = deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)
+        if failed is not None:
+            if debug:
+                traceback.print_exception(failed)
+            exits.fail(exits.for_the_shell(result.failure), code, as_json=False)  # the answer is the document
+        return code
+
+
+def _ended(config: Config, quiet: bool) -> tuple[Result, Exception | None]:
+    """The answer, and the error that ended the run, if one did. Errors before the first sample are raised."""
+    try:
+        return _drawn(config, quiet), None
+    except Exception as error:
+        so_far = getattr(error, "result", None)
+        if not isinstance(so_far, Result):
+            raise
+        return so_far, error
 
 
 def _drawn(config: Config, quiet: bool) -> Result:
@@ -42,7 +71,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             config.delta,
             strategy=name,
             strategy_options=config.options,
-            max_samples=_budget(config, arms),
+            max_samples=_budget(config, name, arms),
             min_separation=config.min_separation,
             pilot=config.pilot,
             check_k=config.check_k,
@@ -53,14 +82,14 @@ def _drawn(config: Config, quiet: bool) -> Result:
         )
 
 
-def _budget(config: Config, arms: NamedArms) -> int | None:
+def _budget(config: Config, strategy: str, arms: NamedArms) -> int | None:
     """The largest number of samples. Without it and without a number of groups, finite arms give all their rows."""
-    if config.max_samples or config.clusters or config.min_separation:
+    if config.max_samples or config.clusters or config.min_separation or strategy == "anytime":
         return config.max_samples
     left = [arm.remaining for arm in arms.values()]
     if any(count is None for count in left):
         raise SettingsError(
-            "these arms have no end: give --clusters (the number of groups), or --max-samples (then a lower bound on "
-            "the number of groups is certified)"
+            f"these arms have no end, and strategy {strategy!r} does not stop by itself: give --clusters (the number "
+            "of groups), or --max-samples (then a lower bound on the number of groups is certified)"
         )
     return sum(count or 0 for count in left)

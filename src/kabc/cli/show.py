@@ -2,39 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
 from kabc.core.errors import KabcError, SettingsError
-from kabc.core.files import first_same
+from kabc.core.files import expect_writable, first_same
 from kabc.results.values import Result
+from kabc.running.interrupts import command_interrupts
+from kabc.running.progress import Ticker
 
 
 def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
-    """Write the files, then print the answer. The answer is printed even if a file cannot be written."""
-    written: list[str] = []
+    """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
-    for name, path, write in (("saved", save, result.save), ("report", report, partial(_report, result))):
-        if path is not None:
-            try:
-                write(path)
-                written.append(f"{name}: {path}")
-            except (KabcError, OSError) as error:
-                problems.append(str(error))
-    _print_answer(result, written, as_json=as_json, certificate=certificate)
-    for problem in problems:
+    files: list[tuple[str, str | None, Callable[[str], None]]] = [
+        ("saved", save, result.save),
+        ("report", report, partial(_report, result)),
+    ]
+    left = [path for _, path, _ in files if path is not None]
+    try:
+        problems.append(exits.printed(lambda: _print_answer(result, as_json=as_json, certificate=certificate)))
+        for name, path, write in files:
+            if path is not None:
+                problems.append(_problem(path, write) or _note(name, path, as_json))
+                left.remove(path)
+    except KeyboardInterrupt:  # for the second time
+        problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
+    for problem in filter(None, problems):
         exits.fail(problem, exits.BAD_INPUT, as_json=False)  # standard output already has its document
-    return exits.BAD_INPUT if problems else exits.of_status(result.status)
+    return exits.BAD_INPUT if any(problems) else exits.of_status(result.status)
 
 
-def expect_folders(*paths: str | None) -> None:
-    """Refuse output files whose folder is missing."""
+def _problem(path: str, write: Callable[[str], None]) -> str:
+    """Why the file could not be written; empty if it was."""
+    try:
+        write(path)
+    except (KabcError, OSError) as error:
+        return str(error)
+    except Exception as error:  # MemoryError, a fault in a picture, ...
+        return f"cannot write {path!r}: {type(error).__name__}: {error}"
+    return ""
+
+
+def _note(name: str, path: str, as_json: bool) -> str:
+    return "" if as_json else exits.printed(lambda: print(f"{name}: {path}"))
+
+
+def expect_paths(*paths: str | None) -> None:
+    """Refuse output files that cannot be written."""
     for path in paths:
-        if path is not None and not Path(path).resolve().parent.is_dir():
-            folder = Path(path).resolve().parent
-            raise SettingsError(f"cannot write {path}: there is no folder {folder}; create it or choose another path")
+        if path is not None:
+            expect_writable(path)
 
 
 def expect_other_files(save: str | None, report: str | None, inputs: Sequence[str | Path]) -> None:
@@ -52,7 +72,7 @@ def _report(result: Result, path: str) -> None:
     write_report(result, path)
 
 
-def _print_answer(result: Result, written: list[str], *, as_json: bool, certificate: bool) -> None:
+def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
     if as_json:
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
@@ -60,8 +80,6 @@ def _print_answer(result: Result, written: list[str], *, as_json: bool, certific
     print("\n".join([exits.for_the_shell(first), *others]))
     if certificate:
         print(f"\n{result.certificate()}")
-    for line in written:
-        print(line)
 
 
 def print_strategies(*, as_json: bool) -> int:
@@ -81,13 +99,16 @@ def print_strategies(*, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool) -> int:
-    """Print a saved answer in the same way as `kabc run`."""
+def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool, last: bool = False) -> int:
+    """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
-    expect_folders(report)
+    expect_paths(report)
     expect_other_files(None, report, [path])
-    return deliver(load_result(path), save=None, report=report, as_json=as_json, certificate=certificate)
+    result = load_result(path)
+    with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
+        interrupts.over()
+        return deliver(result, save=None, report=report, as_json=as_json, certificate=certificate)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
@@ -100,6 +121,6 @@ def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
         exits.print_json(found.to_dict())
     else:
         print(found)
-    if found.same:
-        return exits.DECIDED
-    return exits.CHANGED if any(change.certified for change in found.changes) else exits.UNDECIDED
+    if found.alarm:
+        return exits.CHANGED
+    return exits.DECIDED if found.same else exits.UNDECIDED

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
+
+from kabc.core.words import counted, plural
 
 
 class KabcError(Exception):
-    """Root of every error that kabc raises on purpose. Where it concerns one arm, `arm` is its number or name."""
+    """Root of every error that kabc raises on purpose.
+
+    Attributes
+    ----------
+    arm : object
+        Where it concerns one arm, its number or name.
+    round : int or None
+        Where it ended a run, the round; 0 is the pilot.
+    result : Result or None
+        Where it ended a run after the first sample: the answer so far, with status "failed". Everything drawn is
+        counted there.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def fails(n, rng):
+    ...     raise ConnectionError("the line is dead")
+    >>> arms = {"a": lambda n, rng: rng.normal(size=n), "b": fails}
+    >>> try:
+    ...     kabc.cluster(arms, n_clusters=2, seed=1)
+    ... except kabc.KabcError as error:
+    ...     error.arm, error.round, error.result.status, error.result.n_samples
+    ('b', 1, 'failed', 2)
+    """
 
     arm: object = None
+    round: int | None = None
+    result: Any = None
 
     def of_arm(self, arm: object) -> Self:
         """This error, about that arm."""
         self.arm = arm
         return self
 
-    def __str__(self) -> str:
+    @property
+    def what(self) -> str:
+        """What is wrong, where, and in which round; without where the samples are."""
         text = super().__str__()
-        return text if self.arm is None else f"arm {self.arm!r}: {text}"
+        text = text if self.arm is None else f"arm {self.arm!r}: {text}"
+        return text if self.round is None else f"{text} (in {f'round {self.round}' if self.round else 'the pilot'})"
+
+    def __str__(self) -> str:
+        if self.result is None:
+            return self.what
+        n_samples: int = self.result.n_samples
+        return f"{self.what}; {counted(n_samples, 'sample')} drawn so far {plural(n_samples, 'is')} in error.result"
 
 
 class SettingsError(KabcError, ValueError):
@@ -37,4 +73,8 @@ class ProtocolError(KabcError, RuntimeError):
 
 
 class ArmError(KabcError, ValueError):
-    """An arm cannot be drawn from: wrong kind, repeated name, or its draw failed its contract."""
+    """An arm cannot be drawn from: wrong kind, repeated name, or its draw failed. A foreign error is its cause."""
+
+
+class StrategyError(KabcError, RuntimeError):
+    """A strategy failed by an error of its own, which is the cause."""

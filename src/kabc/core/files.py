@@ -20,7 +20,7 @@ StrPath = str | os.PathLike[str]
 
 def write_text(path: StrPath, text: str) -> None:
     """Write a text in UTF-8 to a path; a SettingsError says why it cannot be written."""
-    data = text.encode("utf-8")
+    data = text.encode("utf-8", "backslashreplace")  # half of a pair of surrogates, out of a name in another encoding
     try:
         there = _found(path)
         if there is None or (stat.S_ISREG(there.st_mode) and _standard_stream(there) is None):
@@ -29,6 +29,30 @@ def write_text(path: StrPath, text: str) -> None:
             _write_through(path, data, there)
     except OSError as error:
         raise SettingsError(f"cannot write {os.fspath(path)!r}: {error.strerror}; choose another path") from error
+
+
+def expect_writable(path: StrPath) -> None:
+    """Refuse a path that cannot be written, before anything is paid for. A file is really made there, and removed."""
+    name = os.fspath(path)
+    try:
+        there = _found(path)
+        folder = Path(os.path.realpath(path)).parent
+        if there is None and not folder.is_dir():
+            raise SettingsError(f"cannot write {name}: there is no folder {folder}; create it or choose another path")
+        kind = 0 if there is None else stat.S_IFMT(there.st_mode)
+        if kind in (stat.S_IFDIR, stat.S_IFSOCK):
+            what = "a folder" if kind == stat.S_IFDIR else "a socket"
+            raise SettingsError(f"cannot write {name}: it is {what}; choose another path")
+        if kind in (0, stat.S_IFREG):
+            if there is None or _standard_stream(there) is None:
+                _try(folder / _temporary_name())
+        elif not os.access(path, os.W_OK):
+            raise SettingsError(f"cannot write {name}: permission denied; choose another path")
+    except (OSError, ValueError) as error:
+        if isinstance(error, SettingsError):
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"cannot write {name!r}: {reason}; choose another path") from error
 
 
 def first_same(path: StrPath, others: Iterable[StrPath]) -> StrPath | None:
@@ -74,9 +98,16 @@ def _write_through(path: StrPath, data: bytes, there: os.stat_result) -> None:
         file.write(data)
 
 
+def _try(temporary: Path) -> None:
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def _replace(target: Path, data: bytes, there: os.stat_result | None) -> None:
     # beside the target: a rename is atomic only within one file system
-    temporary = target.with_name(f".kabc-{os.getpid()}-{secrets.token_hex(4)}")
+    temporary = target.with_name(_temporary_name())
     mode = 0o666 if there is None else 0o600  # nobody may read it before it has the mode of the old file
     try:
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -89,6 +120,10 @@ def _replace(target: Path, data: bytes, there: os.stat_result | None) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _temporary_name() -> str:
+    return f".kabc-{os.getpid()}-{secrets.token_hex(4)}"
 
 
 def _like(opened: int, there: os.stat_result) -> None:

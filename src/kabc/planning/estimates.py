@@ -1,52 +1,142 @@
-"""What a pilot says of the groups: a guess of labels, gap and variance."""
+"""What a pilot says of the groups: a guess of labels, gap and variance, or that it is too small to say anything.
+
+A partition that was chosen on some samples looks good on the same samples, even if all arms are equal. So groups are
+guessed on one half of the pilot and measured on the other half.
+
+| symbol | here      | meaning                                                                                 |
+|--------|-----------|-----------------------------------------------------------------------------------------|
+| m_g    |           | mean embedding of all rows of group g                                                   |
+| D_gh   | `squared` | ||m_g - m_h||^2 of the rows                                                             |
+| B_gh   | `noise`   | V_g / n_g + V_h / n_h, what D_gh would be on average if both groups were the same       |
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.core.arrays import Array, Index
 from kabc.core.embeddings import embed
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import single_linkage
-from kabc.strategies import KABC
+from kabc.core.words import counted
+
+Rows = Sequence[NDArray[Any]]  # N arrays (n_i, d)
+
+_LEVEL = 0.05  # chance that a pilot of equal arms is said to show groups
+_FEWEST = 4  # rows of an arm: two in each half
 
 
 @dataclass(frozen=True)
 class Guessed:
-    """Groups of the pilot by single linkage, with the bias of the squared distances removed."""
+    """Groups that a pilot shows.
 
-    labels: NDArray[np.intp]  # (N,)
-    squared: NDArray[np.float64]  # (N, N)
-    variances: NDArray[np.float64]  # (N,)
+    Attributes
+    ----------
+    labels : the group of each arm.
+    gap : distance of the closest groups, without the noise of the pilot.
+    seen : the same with that noise, as samples drawn from the pilot's rows would have it.
+    variance : the largest variance of an arm.
+    """
+
+    labels: Index  # (N,)
+    gap: float
+    seen: float
+    variance: float
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return int(self.labels.max()) + 1
 
 
-def guessed_groups(kernel: Kernel, rows: list[NDArray[Any]], n_arms: int, n_clusters: int) -> Guessed:
-    """The groups of a pilot, guessed."""
-    if len(rows) != n_arms:
-        raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {n_arms}")
-    embedding = embed(kernel, n_arms).extended(rows)
-    variances = embedding.variances()
-    bias = variances / embedding.counts  # E ||mu_hat - mu||^2
-    squared = embedding.squared_distances() - bias[:, None] - bias[None, :]
-    labels = np.asarray(single_linkage(np.maximum(squared, 0), n_clusters).labels, dtype=np.intp)
-    return Guessed(labels, squared, variances)
+@dataclass(frozen=True)
+class Measured:
+    """Squared distances of the rows of all arms, with their noise."""
+
+    squared: Array  # (N, N)
+    variances: Array  # (N,)
+    counts: NDArray[np.int64]  # (N,)
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: Rows) -> Measured:
+        """Measure these rows."""
+        embedding = embed(kernel, len(rows)).extended(list(rows))
+        return cls(embedding.squared_distances(), embedding.variances(), embedding.counts)
+
+    def groups(self, n_clusters: int) -> Index:  # (N,)
+        """K groups by average linkage of the squared distances, without their bias."""
+        from scipy.cluster.hierarchy import average, fcluster
+        from scipy.spatial.distance import squareform
+
+        bias = self.variances / self.counts  # E ||mu_hat - mu||^2
+        squared = np.maximum(self.squared - bias[:, None] - bias, 0.0)
+        np.fill_diagonal(squared, 0.0)
+        found = fcluster(average(squareform(squared, checks=False)), n_clusters, criterion="maxclust")
+        return np.unique(found, return_inverse=True)[1].astype(np.intp)
+
+    def between(self, labels: Index) -> tuple[Array, Array]:  # (N,) -> (G, G), (G, G)
+        """D_gh and B_gh of these groups."""
+        member = (labels[:, None] == np.arange(int(labels.max()) + 1)).astype(np.float64)  # (N, G)
+        share = member * self.counts[:, None]
+        share /= share.sum(axis=0)
+        # for distributions p, q with sum 1: ||m_p - m_q||^2 = p'Sq - p'Sp / 2 - q'Sq / 2, S the squared distances
+        products = share.T @ self.squared @ share
+        within = np.diag(products) / 2
+        bias = (share.T @ self.variances) / (member.T @ self.counts)
+        return products - within[:, None] - within, bias[:, None] + bias
 
 
-def estimated_gap(strategy: KABC, rows: list[NDArray[Any]]) -> tuple[float, float]:
-    """Gap between the closest of K groups, and the largest variance."""
-    guessed = guessed_groups(strategy.kernel, rows, strategy.n_arms, strategy.n_clusters)
-    across: NDArray[np.bool_] = guessed.labels[:, None] != guessed.labels[None, :]
-    if not across.any():
-        raise SettingsError("with one group there is no gap to plan for; n_clusters must be at least 2")
-    smallest = float(guessed.squared[across].min())
-    if smallest <= 0:
+def guessed_groups(kernel: Kernel, rows: Rows, n_clusters: int | None) -> Guessed:
+    """The groups of a pilot; without K as many as it shows. A SettingsError says that it shows none."""
+    fewest = min(map(len, rows))
+    if fewest < _FEWEST:
         raise SettingsError(
-            f"{min(map(len, rows))} samples per arm show no gap between {strategy.n_clusters} groups; "
-            "take a larger pilot, or pass gap= and variances="
+            f"a pilot needs at least {_FEWEST} samples of each arm, the smallest arm has {fewest}; take more, or "
+            "assume a gap with gap="
         )
-    return math.sqrt(smallest), float(guessed.variances.max())
+    first, second = (Measured.of(kernel, [x[part::2] for x in rows]) for part in (0, 1))
+    if n_clusters is None:
+        n_clusters = _groups_shown(first, second)
+    gap = _smallest(second, first.groups(n_clusters), n_clusters)
+    if gap is None:
+        shown = f"{n_clusters} groups" if n_clusters > 1 else "any difference"
+        raise SettingsError(
+            f"{counted(fewest, 'sample')} of each arm do not show {shown}, so what a run will cost cannot be told yet; "
+            "take a larger pilot, or assume a gap with gap="
+        )
+    whole = Measured.of(kernel, rows)
+    labels = whole.groups(n_clusters)
+    squared, _ = whole.between(labels)
+    seen = math.sqrt(max(gap, float(squared[~np.eye(len(squared), dtype=np.bool_)].min(initial=math.inf))))
+    return Guessed(labels, math.sqrt(gap), seen, float(whole.variances.max()))
+
+
+def _groups_shown(first: Measured, second: Measured) -> int:
+    """The largest number of groups whose differences are all seen, counted up from 2; 1 if there is none."""
+    shown = 1
+    while shown < len(first.counts) and _smallest(second, first.groups(shown + 1), shown + 1) is not None:
+        shown += 1
+    return shown
+
+
+def _smallest(measured: Measured, labels: Index, n_clusters: int) -> float | None:
+    """The smallest squared distance of two of K groups, without noise; None if noise alone may have made one of them.
+
+    Under no difference D / B is a weighted mean of chi^2 variables with one degree of freedom. Its tail is at most
+    about that of one such variable, which is the limit here.
+    """
+    from scipy.stats import chi2
+
+    if n_clusters < 2 or int(labels.max()) + 1 < n_clusters:
+        return None
+    squared, noise = measured.between(labels)
+    across = ~np.eye(n_clusters, dtype=np.bool_)
+    limit = float(chi2.isf(_LEVEL / math.comb(n_clusters, 2), 1))
+    seen = bool((squared[across] > limit * noise[across]).all())
+    return float((squared - noise)[across].min()) if seen else None

@@ -11,29 +11,36 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.core.embeddings import RandomFeatures
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points
 from kabc.core.settings import positive_number
+from kabc.core.words import counted
 from kabc.planning.cost import Cost
-from kabc.planning.estimates import estimated_gap, guessed_groups
+from kabc.planning.estimates import guessed_groups
 from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse
 from kabc.planning.schedule import Plan, scheduled
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
+Pilot = Mapping[Any, ArrayLike] | Sequence[ArrayLike]
+
+_MOST_ROWS = 2000
+
 
 @overload
-def plan(  # type: ignore[overload-overlap]
+def plan(
     n_arms: int | None = ...,
-    n_clusters: int = ...,
+    n_clusters: int | None = ...,
     delta: float = ...,
     *,
     gap: float | None = ...,
-    variances: ArrayLike | None = ...,
-    pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | None = ...,
-    kernel: Kernel | None = ...,
-    strategy: Literal["anytime"],
+    embedded_gap: None = ...,
+    variances: None = ...,
+    pilot: Pilot | None = ...,
+    kernel: None = ...,
+    strategy: Literal["anytime"] | None = ...,
     strategy_options: Mapping[str, Any] | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
@@ -44,14 +51,15 @@ def plan(  # type: ignore[overload-overlap]
 @overload
 def plan(
     n_arms: int | None = ...,
-    n_clusters: int = ...,
+    n_clusters: int | None = ...,
     delta: float = ...,
     *,
     gap: float | None = ...,
+    embedded_gap: float | None = ...,
     variances: ArrayLike | None = ...,
-    pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | None = ...,
+    pilot: Pilot | None = ...,
     kernel: Kernel | None = ...,
-    strategy: str = ...,
+    strategy: str | None = ...,
     strategy_options: Mapping[str, Any] | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
@@ -61,14 +69,15 @@ def plan(
 
 def plan(
     n_arms: int | None = None,
-    n_clusters: int = 2,
+    n_clusters: int | None = None,
     delta: float = 0.05,
     *,
     gap: float | None = None,
+    embedded_gap: float | None = None,
     variances: ArrayLike | None = None,
-    pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike] | None = None,
+    pilot: Pilot | None = None,
     kernel: Kernel | None = None,
-    strategy: str = "kabc",
+    strategy: str | None = None,
     strategy_options: Mapping[str, Any] | None = None,
     price: float = 0.0,
     seconds_per_sample: float = 0.0,
@@ -80,23 +89,27 @@ def plan(
     ----------
     n_arms : int, optional
         N. It may be left out if there is a pilot.
-    n_clusters : int, default 2
-        K, the number of groups.
+    n_clusters : int, optional
+        K, the number of groups. It may be left out if there is a pilot: then the plan says when all arms that differ in
+        the pilot are told apart.
     delta : float, default 0.05
         Largest probability of a wrong certified answer.
     gap : float, optional
-        Smallest distance of the mean embeddings of different groups. For "anytime": distance of the means of
-        neighbouring groups, in standard deviations.
+        Distance of the means of neighbouring groups, in standard deviations, for every strategy. Arms are assumed to be
+        normal.
+    embedded_gap : float, optional
+        Instead, for strategies with a kernel: smallest distance of the mean embeddings of different groups.
     variances : float or array of float, optional
-        RKHS variance of the arms: one number, or one for each arm; the largest counts. Default: the kernel's supremum,
-        which no variance exceeds.
+        With `embedded_gap`: RKHS variance of the arms, one number or one for each arm; the largest counts. Default: the
+        kernel's supremum, which no variance exceeds.
     pilot : mapping or sequence of arrays, optional
-        Samples of each arm, instead of `gap` and `variances`: these are estimated from it. For "anytime" the simulated
-        arms draw from it. Either way the plan is a guess.
+        Samples of each arm, instead of a gap. Groups are guessed from it. A pilot that is too small to show them is
+        refused, because a plan from noise is far too low.
     kernel : Kernel, optional
         Its bounds enter the plan. Default: Gaussian, with the median heuristic if there is a pilot.
-    strategy : str, default "kabc"
-        As for `kabc.cluster`. For "anytime" no bound is proved: the plan is a guess from a few simulated runs.
+    strategy : str, optional
+        As for `kabc.cluster`: "anytime"; if a kernel or `embedded_gap` is given, "kabc". For "anytime" no bound is
+        proved: the plan is a guess from simulated runs.
     strategy_options : mapping, optional
         As for `kabc.cluster`.
     price : float, default 0
@@ -104,7 +117,7 @@ def plan(
     seconds_per_sample : float, default 0
         If it is given, the plan is also printed in time.
     progress : bool or callable, default True
-        As for `kabc.cluster`. Only simulated runs take long.
+        As for `kabc.cluster`. Only simulated runs take long: about as long as the run itself computes.
 
     Returns
     -------
@@ -114,47 +127,93 @@ def plan(
     Examples
     --------
     >>> import kabc
-    >>> plan = kabc.plan(12, 3, 0.05, gap=0.5, variances=0.4, strategy="kabc-tight")
-    >>> plan.expected_samples < plan.sure_samples
-    True
-    >>> guess = kabc.plan(2, 2, 0.2, gap=5.0, strategy="anytime", progress=False)
+    >>> guess = kabc.plan(2, 2, 0.2, gap=5.0, progress=False)
     >>> guess.samples
     (10, 10, 12, 10, 10)
+    >>> plan = kabc.plan(12, 3, 0.05, gap=1.0, strategy="kabc-tight")
+    >>> plan.expected_samples < plan.sure_samples
+    True
     """
-    if (gap is None) == (pilot is None):
-        raise SettingsError("pass either gap= (and variances=) or pilot=; exactly one of gap and pilot is needed")
+    if sum(given is not None for given in (gap, embedded_gap, pilot)) != 1:
+        raise SettingsError("pass exactly one of gap=, embedded_gap= and pilot=")
+    if variances is not None and embedded_gap is None:
+        raise SettingsError("variances= belongs to embedded_gap=; leave it out with gap= and pilot=")
+    if strategy is None:
+        strategy = "anytime" if kernel is None and embedded_gap is None else "kabc"
     cost = Cost(_not_negative("price", price), _not_negative("seconds_per_sample", seconds_per_sample))
     rows = [] if pilot is None else _pilot_rows(pilot, kernel)
-    if n_arms is None and rows:
-        n_arms = len(rows)
+    if rows and n_arms not in (None, len(rows)):
+        raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {n_arms}")
+    n_arms = len(rows) if rows else n_arms
+    if n_clusters is None and not rows:
+        raise SettingsError("an assumed gap needs the number of groups; pass n_clusters=, or a pilot")
     if not needs_kernel(strategy):
-        if kernel is not None or variances is not None:
-            raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= and variances= out")
+        if kernel is not None or embedded_gap is not None:
+            raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
         make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, strategy_options)
         return replace(_simulated(strategy, make, gap, rows, Ticker(progress)), cost=cost)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
     planned = _strategy(strategy, n_arms, n_clusters, delta, kernel, strategy_options)
-    if rows:
-        gap, variance = estimated_gap(planned, rows)
-    else:
-        gap, variance = positive_number("gap", gap), _largest_variance(variances, kernel)
+    distance, variance = _assumed(gap, embedded_gap, variances, kernel, rows, planned)
     largest = math.sqrt(2 * (kernel.supremum - kernel.infimum))
-    if gap > largest:
+    if distance > largest:
         raise SettingsError(
-            f"gap {gap:.4g} is too large: two embeddings of this kernel differ by at most {largest:.4g}"
+            f"embedded_gap {distance:.4g} is too large: two embeddings of this kernel differ by at most {largest:.4g}"
         )
-    return replace(scheduled(planned, gap, variance, estimated=bool(rows)), cost=cost)
+    return replace(scheduled(planned, distance, variance, estimated=bool(rows)), cost=cost)
 
 
-def _pilot_rows(pilot: Mapping[Any, ArrayLike] | Sequence[ArrayLike], kernel: Kernel | None) -> list[NDArray[Any]]:
+def _assumed(
+    gap: float | None,
+    embedded_gap: float | None,
+    variances: ArrayLike | None,
+    kernel: Kernel,
+    rows: list[NDArray[Any]],
+    planned: KABC,
+) -> tuple[float, float]:
+    """Distance of the mean embeddings of the closest groups, and the variance."""
+    if rows:
+        guessed = guessed_groups(kernel, rows, planned.n_clusters)
+        return guessed.gap, guessed.variance
+    if gap is not None:
+        return embedded(positive_number("gap", gap), kernel)
+    return positive_number("embedded_gap", embedded_gap), _largest_variance(variances, kernel)
+
+
+def embedded(gap: float, kernel: Kernel) -> tuple[float, float]:
+    """Distance of the mean embeddings of N(0, 1) and N(gap, 1), and their variance, under a Gaussian kernel.
+
+    Examples
+    --------
+    >>> from kabc.core.kernels import Gaussian
+    >>> [round(value, 3) for value in embedded(2.0, Gaussian(bandwidth=1.0))]
+    [0.75, 0.423]
+    """
+    if not isinstance(kernel, Gaussian):
+        raise SettingsError(
+            f"gap= is known for Gaussian kernels only, got {kernel!r}; pass embedded_gap= and variances="
+        )
+    width = kernel.bandwidth**2 + 2  # X - X' ~ N(0, 2)
+    same = kernel.bandwidth / math.sqrt(width)  # E g(X, X')
+    return math.sqrt(2 * same * -math.expm1(-(gap**2) / (2 * width))), 1 - same
+
+
+def _pilot_rows(pilot: Pilot, kernel: Kernel | None) -> list[NDArray[Any]]:
     given = list(pilot.values()) if isinstance(pilot, Mapping) else list(pilot)
     return [as_points(rows) if kernel is None else kernel.coerce(rows) for rows in given]
 
 
 def _strategy(
-    name: str, n_arms: int | None, n_clusters: int, delta: float, kernel: Kernel, options: Mapping[str, Any] | None
+    name: str,
+    n_arms: int | None,
+    n_clusters: int | None,
+    delta: float,
+    kernel: Kernel,
+    options: Mapping[str, Any] | None,
 ) -> KABC:
+    if n_clusters is None:
+        raise SettingsError(f"a plan for strategy {name!r} needs the number of groups; pass n_clusters=")
     made = make_strategy(name, n_arms, n_clusters, delta, kernel, options)
     if not isinstance(made, KABC):
         raise SettingsError(f"strategy {name!r} has no schedule to plan with; use 'kabc' or 'kabc-tight'")
@@ -174,18 +233,28 @@ def _simulated(
     name: str, make: Callable[[], Strategy], gap: float | None, rows: list[NDArray[Any]], show: Ticker
 ) -> SimulatedPlan:
     strategy = make()
-    assert strategy.n_clusters is not None
     if rows:
-        kernel = Gaussian.from_pilot(np.concatenate(rows))
-        guessed = guessed_groups(kernel, rows, strategy.n_arms, strategy.n_clusters)
-        instance = SimulatedArms.of_rows(rows, guessed.labels)
-        source = "which draw from the pilot's samples, pooled by guessed group"
+        guessed = guessed_groups(_quick_kernel(rows), rows, strategy.n_clusters)
+        instance = SimulatedArms.of_rows(rows, guessed.labels, blur=1 - guessed.gap / guessed.seen)
+        source = f"which draw from the pilot's samples, pooled by {counted(guessed.n_groups, 'guessed group')}"
     else:
+        assert strategy.n_clusters is not None
         instance = SimulatedArms.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
-        unit = "standard deviation" if gap == 1 else "standard deviations"
-        source = f"of normal arms, means of neighbouring groups {gap:g} {unit} apart"
+        source = f"of normal arms, means of neighbouring groups {gap:g} {plural_of_gap(gap)} apart"
     samples, given_up = rehearse(make, instance, show)
     return SimulatedPlan(name, strategy.n_arms, strategy.n_clusters, strategy.delta, source, samples, given_up)
+
+
+def plural_of_gap(gap: float | None) -> str:
+    """The unit of a gap: "standard deviation" after 1, else its plural."""
+    return "standard deviation" if gap == 1 else "standard deviations"
+
+
+def _quick_kernel(rows: list[NDArray[Any]]) -> Kernel:
+    """A kernel to guess groups with; many rows are summed by features, because all pairs of them would take long."""
+    pooled = np.concatenate(rows)
+    kernel = Gaussian.from_pilot(pooled)
+    return kernel if len(pooled) <= _MOST_ROWS else RandomFeatures(kernel, n_features=256)
 
 
 def _not_negative(name: str, value: float) -> float:

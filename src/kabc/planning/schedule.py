@@ -53,7 +53,7 @@ class Plan:
     Examples
     --------
     >>> import kabc
-    >>> plan = kabc.plan(n_arms=12, n_clusters=3, gap=0.3, variances=0.5, strategy="kabc")
+    >>> plan = kabc.plan(n_arms=12, n_clusters=3, embedded_gap=0.3, variances=0.5)
     >>> plan.expected_round, plan.expected_samples, plan.estimated
     (7, 45396, False)
     """

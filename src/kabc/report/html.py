@@ -19,14 +19,18 @@ from kabc.report import svg
 from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
+from kabc.report.effects import effects_section
 from kabc.report.nodes import MOST_NODES, names_of
 from kabc.report.pair_map import group_map, pair_map
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
+from kabc.report.tags import details as _details
+from kabc.report.tags import name as _name
+from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import headline, k_doubt
+from kabc.results.words import CANNOT_TELL, cannot_tell, headline, k_doubt, spent
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -50,6 +54,7 @@ def report_html(result: Result, title: str | None = None) -> str:
             '<link rel="icon" href="data:,">\n',  # without it, browsers ask the server for an icon
             f"<title>{heading}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{heading}</h1>\n",
             _answer(result),
+            effects_section(result),
             _certificate(result),
             _pictures(result),
             _values(result),
@@ -80,6 +85,8 @@ def _answer(result: Result) -> str:
     head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
     parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
+    if result.failure:
+        parts.insert(1, f"<p>{clean(result.failure)}</p>")
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
 
 
@@ -101,7 +108,7 @@ def _sentence(result: Result) -> str:
 def _needs(result: Result) -> str:
     ranked = sorted((result.needs or {}).items(), key=lambda entry: -entry[1])
     if not ranked:
-        return ""
+        return f"<p>{CANNOT_TELL[0].upper()}{CANNOT_TELL[1:]}.</p>" if cannot_tell(result) else ""
     texts = dict(zip(result.names, names_of(result), strict=True))
     listed = ", ".join(f"{number:,} of {_name(texts[name])}" for name, number in ranked[:_MOST_NEEDS])
     rest = ranked[_MOST_NEEDS:]
@@ -121,7 +128,7 @@ def _facts(result: Result) -> str:
     if result.k_doubt is not None:
         facts["K"] = k_doubt(result)[0].removeprefix("K: ")
     if result.price:
-        facts["Spent"] = f"{result.spent:,.6g}"
+        facts["Spent"] = spent(result)
     if result.seconds:
         facts["Time"] = _duration(result.seconds)
     items = "".join(f"<div><dt>{name}</dt><dd>{clean(value)}</dd></div>" for name, value in facts.items())
@@ -165,14 +172,6 @@ def _badge(group: int) -> str:
     return f'<svg width="22" height="22" viewBox="0 0 20 20" aria-hidden="true">{mark}</svg>'
 
 
-def _name(text: str) -> str:
-    return f"<bdi>{clean(text)}</bdi>"
-
-
-def _details(summary: str, inside: str, short: bool = False) -> str:
-    return f"<details{' class=short' if short else ''}><summary>{clean(summary)}</summary>{inside}</details>"
-
-
 def _arms(result: Result) -> str:
     """Every arm with its samples, and the arm of another group with the least evidence against it."""
     labels, names = np.asarray(result.labels), names_of(result)
@@ -188,19 +187,6 @@ def _arms(result: Result) -> str:
     heads = ["Arm", group, "Samples", "Least evidence across groups (1 tells apart)", "against"]
     table = _table(heads, rows, numeric=(1, 2, 3))
     return _details(f"Table of all {len(rows):,} arms", table, short=len(rows) <= MOST_NODES)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """A table of cells that are escaped already."""
-
-    def line(tag: str, cells: Sequence[str]) -> str:
-        marks = [" class=n" if place in numeric else "" for place in range(len(cells))]
-        inside = "".join(f"<{tag}{mark}>{cell}</{tag}>" for mark, cell in zip(marks, cells, strict=True))
-        return f"<tr>{inside}</tr>"
-
-    body = "".join(line("td", row) for row in rows)
-    whole = f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll tall" tabindex="0">{whole}</div>'
 
 
 # ------------------------------------------------------------ why, and what it looks like

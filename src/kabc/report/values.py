@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.report.arm_map import kept_rows
 from kabc.report.nodes import group_nodes, plain
+from kabc.results.effects.columns import FEATURE, are_codes, column_names, level_texts
 from kabc.results.values import Result
 
 _MOST_COLUMNS = 8
@@ -20,8 +20,6 @@ _MOST_LEVELS = 12  # up to this many different values, each has its own bar
 _BINS = (8, 40)  # smallest and largest number of bins
 _TAIL = 0.005  # this share of all values at each end goes into the outermost bins
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_FEATURE = re.compile(r"(.+)\[\d+\]")  # a column computed from a text, not readable for people
-_CODES = (2.0**32, 2.0**48)  # the code of a category is a hash of 48 bits; the code of a missing one is -1
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,8 @@ def group_values(result: Result) -> GroupValues:
     nodes = group_nodes(result, _MOST_GROUPS)
     blocks = [np.concatenate([rows[arm] for arm in arms]) for arms in nodes.members]
     d = blocks[0].shape[1]
-    unnamed = ("value",) if d == 1 else tuple(f"column {i + 1}" for i in range(d))
-    names = tuple(map(plain, result.columns)) if len(result.columns) == d else unnamed
-    features = {name: found[1] for name in names if (found := _FEATURE.fullmatch(name))}
+    names = tuple(map(plain, column_names(result.columns, d)))
+    features = {name: found[1] for name in names if (found := FEATURE.fullmatch(name))}
     known = [result.levels.get(column, {}) for column in result.columns] if len(result.columns) == d else [{}] * d
     columns = [
         _column(name, [block[:, i] for block in blocks], known[i])
@@ -93,7 +90,7 @@ def _column(name: str, groups: list[NDArray[Any]], known: dict[float, str]) -> C
     everything = np.concatenate(groups)
     values, counts = np.unique(everything, return_counts=True)
     numbers = everything.dtype.kind in "iuf"
-    if numbers and not known and len(values) > _MOST_LEVELS and not _are_codes(values):
+    if numbers and not known and len(values) > _MOST_LEVELS and not are_codes(values):
         return _binned(name, everything, groups)
     kept = np.sort(np.argsort(-counts, kind="stable")[: _MOST_LEVELS - (len(values) > _MOST_LEVELS)])
     shares = np.array([[np.mean(group == value) for value in values[kept]] for group in groups])
@@ -115,17 +112,6 @@ def _binned(name: str, everything: NDArray[Any], groups: list[NDArray[Any]]) -> 
     return Column(name, edges, (), np.array(shares), np.array(quantiles, dtype=np.float64))
 
 
-def _are_codes(values: NDArray[Any]) -> bool:  # (n,) different values, ascending
-    """Whether the values look like hashed categories. The names of the categories are not known here."""
-    if values.dtype.kind != "f" or len(values) > 51:
-        return False
-    return bool(_CODES[0] < values[-1] < _CODES[1] and np.all((values == np.rint(values)) & (values >= -1)))
-
-
 def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: dict[float, str]) -> tuple[str, ...]:
-    if known:
-        return tuple(plain(known[value]) if value in known else "missing" for value in values[kept].tolist())
-    if _are_codes(values):
-        first = int(values[0] >= 0)  # the code of a missing category is not counted
-        return tuple("missing" if values[i] < 0 else f"category {i + first}" for i in kept.tolist())
-    return tuple(f"{value:.6g}" if isinstance(value, float) else plain(str(value)) for value in values[kept].tolist())
+    texts = level_texts(values, known)
+    return tuple(plain(texts[i]) for i in kept.tolist())

@@ -10,17 +10,19 @@ import numpy as np
 from kabc.core.errors import SettingsError
 from kabc.core.partitions import Partition
 from kabc.core.words import counted, percent
+from kabc.results.effects.documents import contrast_document
+from kabc.results.moved import Moved, moved_groups, moved_lines, some
+from kabc.results.questions import expect_same_columns, mismatches
 from kabc.results.values import Result
 from kabc.results.words import headline
-
-_MOST_NAMED = 5  # arms of a group in a printed comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """An arm that changed its group: whom it was with, whom it is with, and whether that is certified.
 
-    Certified: one answer proves that the arm is the same as others, the other that it is not.
+    Certified: one answer proves that the arm is the same as others, the other that it is not. Where the two answers are
+    to different questions, nothing is certified.
     """
 
     arm: str
@@ -38,7 +40,11 @@ class Comparison:
     """What changed from one result to another, by the names of the arms. Print it.
 
     `groups` pairs each old group with the new one that it overlaps most, over all groups together; an arm has changed
-    when its two groups are no such pair. `adjusted_rand` is the agreement on the common arms: 1 if equal.
+    when its two groups are no such pair. `adjusted_rand` is the agreement on the common arms: 1 if equal. Arms that one
+    of the results has set aside are in `not_measured`; nothing is said of their groups.
+
+    `mismatches` say why the answers are to different questions, such as different numbers of groups; no change is
+    certified then. `moved` are groups whose values moved, whether or not arms changed their groups.
 
     Examples
     --------
@@ -57,37 +63,63 @@ class Comparison:
     changes: tuple[Change, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
+    not_measured: tuple[str, ...]
     n_common: int
     adjusted_rand: float
     delta: float
+    mismatches: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    moved_delta: float = 0.0
+    conditions: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
         """Whether all arms that are in both have the groups that they had."""
         return not self.changes
 
+    @property
+    def alarm(self) -> bool:
+        """Whether something is more than a guess: a certified change, or values that moved by the test."""
+        return any(change.certified for change in self.changes) or any(one.proven for one in self.moved)
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"same": self.same, **asdict(self)}
+        moved = [
+            {"arms": one.arms, "column": one.column, "proven": one.proven, "contrast": contrast_document(one.contrast)}
+            for one in self.moved
+        ]
+        return {"same": self.same, "alarm": self.alarm, **asdict(self), "moved": moved}
 
     def __str__(self) -> str:
         changed = "no arm" if self.same else f"{len(self.changes):,} of {counted(self.n_common, 'arm')}"
         lines = [
+            *(f"{reason}: changes are a guess" for reason in self.mismatches),
             f"{changed} changed group (adjusted Rand index {self.adjusted_rand:.3g}; 1 means the same groups)",
             *(f"  {change}" for change in self.changes),
+            *moved_lines(self.moved, len(self.groups)),
         ]
         lines += [f"{word}: {', '.join(arms)}" for word, arms in self._others() if arms]
+        return "\n".join([*lines, *self._doubts(), f"old: {self.old_status}", f"new: {self.new_status}"])
+
+    def _doubts(self) -> list[str]:
+        lines = []
         if any(change.certified for change in self.changes):
+            given = f", if {' and '.join(self.conditions)}" if self.conditions else ""
             doubt = f"wrong with probability at most {percent(self.delta)}"
-            lines.append(f"certified changes: {doubt}, for both answers together")
-        return "\n".join([*lines, f"old: {self.old_status}", f"new: {self.new_status}"])
+            lines.append(f"certified changes: {doubt}, for both answers together{given}")
+        if any(one.proven for one in self.moved):
+            level = f"at level {percent(self.moved_delta)} for all arms and columns together"
+            lines.append(f"moved values: a test {level}, if samples are independent; factors are estimates")
+        return lines
 
     def _others(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        return (("added", self.added), ("removed", self.removed))
+        return (("added", self.added), ("removed", self.removed), ("not measured", self.not_measured))
 
 
 def compare(old: Result, new: Result) -> Comparison:
-    """Match the groups of two results by best overlap and find the arms that changed.
+    """Match the groups of two results by best overlap. Find the arms that changed, and groups whose values moved.
+
+    Answers about different columns are refused.
 
     Examples
     --------
@@ -98,25 +130,35 @@ def compare(old: Result, new: Result) -> Comparison:
     >>> kabc.compare(monday, tuesday).same
     True
     """
+    expect_same_columns(old, new)
     before, now = _Side.of(old), _Side.of(new)
-    common = [name for name in now.place if name in before.place]
+    both = [name for name in now.place if name in before.place]
+    common = [name for name in both if before.label(name) >= 0 and now.label(name) >= 0]
     if not common:
         raise SettingsError(
-            f"the results have no arm in common: {_some(list(before.place))} before, {_some(list(now.place))} now; "
-            "compare results of the same arms"
+            f"the results have no measured arm in common: {some(list(before.place))} before, "
+            f"{some(list(now.place))} now; compare results of the same arms"
         )
     pairs = _matched(before, now, common)
     changed = [name for name in common if (before.label(name), now.label(name)) not in pairs]
+    unlike = mismatches(old, new)
+    stayed = [tuple(x for x in common if (before.label(x), now.label(x)) == pair) for pair in sorted(pairs)]
+    moved_delta = min(old.delta, new.delta)
     return Comparison(
         old_status=headline(old),
         new_status=headline(new),
         groups=tuple((before.members(i), now.members(j)) for i, j in sorted(pairs)),
-        changes=tuple(_change(name, before, now, common) for name in changed),
+        changes=tuple(_change(name, before, now, common, comparable=not unlike) for name in changed),
         added=tuple(name for name in now.place if name not in before.place),
         removed=tuple(name for name in before.place if name not in now.place),
+        not_measured=tuple(name for name in both if name not in common),
         n_common=len(common),
         adjusted_rand=Partition.of(map(before.label, common)).adjusted_rand(Partition.of(map(now.label, common))),
         delta=min(1.0, old.delta + new.delta),
+        mismatches=unlike,
+        moved=moved_groups(old, new, stayed, len(common), moved_delta),
+        moved_delta=moved_delta,
+        conditions=tuple(dict.fromkeys(filter(None, (old.conditional_on, new.conditional_on)))),
     )
 
 
@@ -142,6 +184,8 @@ class _Side:
 
     def parts(self, name: str, others: list[str]) -> bool:
         """Whether it proves that the arm is not like (one of) the others."""
+        if self.result.status in ("doubtful", "stopped"):  # then nothing is proven, also no pair
+            return False
         if self.result.certified:
             return any(self.label(other) != self.label(name) for other in others)
         told = self.result.evidence.told_in_round[self.place[name]]
@@ -157,18 +201,11 @@ def _matched(before: _Side, now: _Side, common: list[str]) -> set[tuple[int, int
     return {(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if overlap[i, j]}
 
 
-def _change(name: str, before: _Side, now: _Side, common: list[str]) -> Change:
+def _change(name: str, before: _Side, now: _Side, common: list[str], *, comparable: bool) -> Change:
     was, is_now = before.partners(name, common), now.partners(name, common)
-    certified = (before.result.certified and now.parts(name, was)) or (
-        now.result.certified and before.parts(name, is_now)
-    )
-    return Change(name, tuple(was), tuple(is_now), certified)
+    proven = (before.result.certified and now.parts(name, was)) or (now.result.certified and before.parts(name, is_now))
+    return Change(name, tuple(was), tuple(is_now), comparable and proven)
 
 
 def _with(names: tuple[str, ...]) -> str:
-    return f"with {_some(list(names))}" if names else "alone"
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return f"with {some(list(names))}" if names else "alone"

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results.arrays import number, packed, unnumbered, unpacked
+from kabc.results.effects.documents import effects_document
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
 from kabc.results.words import told_apart_by_number
 from kabc.strategies.answers import Guarantee, Round
+
+Value = TypeVar("Value")
 
 _BLOCKS = ("counts", "compared", "told", "values", "limits", "variances", "measured")
 
@@ -76,6 +79,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "n_lost": int(result.n_lost),
         "spent": float(result.spent),
         "seconds": float(result.seconds),
+        "effects": effects_document(result.effects, key),
     }
 
 
@@ -149,6 +153,7 @@ def result_of(document: Document) -> Result:
         levels={column: dict(known) for column, known in document.levels.items()},
         samples=_samples(document.samples, names),
         trace=None if document.trace is None else _trace(document.trace, len(names)),
+        needs=None if document.needs is None else _by_name("needs", document.needs, names, keys),
     )
 
 
@@ -160,13 +165,13 @@ def _of_each_arm(what: str, given: Mapping[str, int], keys: tuple[str, ...]) -> 
 
 
 def _by_name(
-    what: str, given: Mapping[str, str], names: tuple[Hashable, ...], keys: tuple[str, ...]
-) -> dict[Hashable, str]:
+    what: str, given: Mapping[str, Value], names: tuple[Hashable, ...], keys: tuple[str, ...]
+) -> dict[Hashable, Value]:
     name = dict(zip(keys, names, strict=True))
     for key in given:
         if key not in name:
             raise ValueError(f"{what}: {key!r} is no arm")
-    return {name[key]: text for key, text in given.items()}
+    return {name[key]: value for key, value in given.items()}
 
 
 def _assumptions(document: Document, names: tuple[Hashable, ...], keys: tuple[str, ...]) -> tuple[Assumption, ...]:

@@ -126,6 +126,63 @@ class AssumptionPart(_Part):
     evidence: Number = Field(description="how many times as likely the samples are as if the assumption held")
 
 
+class ContrastPart(_Part):
+    """One way in which a group differs from the reference group."""
+
+    what: Literal["ratio", "difference", "spread", "above", "below", "share"] = Field(
+        description="ratio, difference: of medians; spread: ratio of the distances from 5 to 95 %; above, below: "
+        "difference of the shares of values beyond `at`; share: difference of the shares of the category `at`"
+    )
+    value: Number
+    low: Number = Field(description="95 % bootstrap interval; null: none")
+    high: Number
+    size: Number = Field(description="standardised effect, to rank by")
+    at: float | str | None = None
+    shares: list[float] | None = Field(default=None, description="in this group, in the reference group")
+
+
+class ColumnEffectPart(_Part):
+    """One column of a group or arm; numbers are null for categories, which have `shares`."""
+
+    column: str
+    n: Count
+    median: Number
+    low: Number = Field(description="5 % quantile")
+    high: Number = Field(description="95 % quantile")
+    mean: Number
+    sd: Number
+    shares: list[Annotated[tuple[str, float], Strict(False)]] = Field(description="of categories, the largest first")
+    contrasts: list[ContrastPart] = Field(description="the largest standardised effect first")
+
+
+class GroupEffectPart(_Part):
+    """The columns of one group."""
+
+    number: int = Field(ge=1)
+    n: Count = Field(description="samples kept")
+    columns: list[ColumnEffectPart]
+
+
+class ArmEffectPart(_Part):
+    """One arm against all other arms together: descriptive."""
+
+    arm: str
+    group: int = Field(ge=1)
+    n: Count = Field(description="samples kept")
+    oddness: Number = Field(description="the part of the distance that chance does not explain")
+    distance: float = Field(description="largest Kolmogorov-Smirnov distance of its columns; of categories, of a share")
+    column: str = Field(description="the column of this distance")
+    columns: list[ColumnEffectPart]
+
+
+class EffectsPart(_Part):
+    """How groups and arms differ: estimates from the samples kept, no part of the guarantee. Not read back."""
+
+    reference: int | None = Field(description="number of the group that others are compared with: the largest")
+    groups: list[GroupEffectPart]
+    arms: list[ArmEffectPart] = Field(description="the odd ones first")
+
+
 class Document(_Part):
     """A result of kabc. Without `rounds`, `evidence`, `samples` and `trace` it is the short form."""
 
@@ -148,7 +205,7 @@ class Document(_Part):
     samples_per_arm: dict[str, Count]
     told_apart: list[Apart] = Field(description="pairs that were told apart; certified unless status is stopped")
     needs: dict[str, Count] | None = Field(
-        description="about how many more samples of which arms it takes to decide: an estimate"
+        description="about how many more samples of which arms it takes to decide: an estimate; null: cannot be told"
     )
     delta: float = Field(ge=0, le=1, description="the largest probability of a wrong certified answer")
     n_clusters: Annotated[int, Field(ge=1)] | None = Field(description="groups asked for, K; null: not known")
@@ -172,6 +229,7 @@ class Document(_Part):
     n_lost: Count = Field(default=0, description="draws that were paid for and gave no sample")
     spent: float = Field(ge=0, description="price of all samples and lost draws")
     seconds: float = Field(ge=0)
+    effects: EffectsPart | None = None
     certificate: str | None = Field(default=None, description="the certificate as text, where asked for")
     rounds: list[RoundPart] | None = None
     evidence: EvidencePart | None = None

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results import words
-from kabc.results.forecast import more_samples
+from kabc.results.effects.compute import effects_of
+from kabc.results.effects.values import Effects
 from kabc.strategies.answers import Guarantee, Round, Status
 
 
@@ -95,6 +97,9 @@ class Result:
         What ended the run, with status "failed".
     seconds : float
         How long the run took.
+    needs : dict or None
+        About how many more samples of which arms it takes to decide: an estimate, no promise. None when nothing is
+        open, and when it cannot be told.
     samples : dict
         The first samples of each arm, for pictures: at most 500, fewer when arms or columns are many.
     columns : tuple of str
@@ -137,6 +142,7 @@ class Result:
     levels: dict[str, dict[float, str]] = field(default_factory=dict, repr=False)  # categories behind the numbers
     samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
     trace: Trace | None = field(default=None, repr=False)
+    needs: dict[Hashable, int] | None = None
 
     @property
     def certified(self) -> bool:
@@ -167,19 +173,10 @@ class Result:
         """Price of all samples, and of draws that gave none."""
         return self.price * (self.n_samples + self.n_lost)
 
-    @property
-    def needs(self) -> dict[Hashable, int] | None:
-        """An estimate, no promise: about how many more samples of which arms it takes to decide.
-
-        Evidence is extrapolated as it grew so far, for the groups shown. None when nothing is open, or nothing has
-        grown; arms whose evidence has not grown are left out.
-        """
-        if self.status in ("decided", "stopped", "contradicted"):
-            return None
-        discards = bool(self.rounds) and int(self.evidence.counts.sum()) < self.rounds[-1].n_samples
-        more = more_samples(self.evidence, np.asarray(self.labels), discards=discards)
-        found = {name: math.ceil(n) for name, n in zip(self.names, more.tolist(), strict=True) if 0 < n < math.inf}
-        return found or None
+    @cached_property
+    def effects(self) -> Effects:
+        """How the groups differ, in the units of the data: estimates from `samples`, no part of the guarantee."""
+        return effects_of(self)
 
     @property
     def text_names(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kabc.core.words import counted, percent, plural
+from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.strategies.answers import Status
 from kabc.strategies.wording import exactly
 
@@ -26,6 +27,8 @@ STATUS_WORDS: dict[Status, str] = {
     "failed": "undecided: the run failed, the groups are a guess",
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
+
+CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one
 
@@ -53,7 +56,17 @@ def _claim(result: Result) -> tuple[str, str]:
         doubt = f"one group looks like two (evidence {_ratio(result.k_doubt)})"
         may_be = f"so {counted(asked, 'group')} may be too few"
         return f"Doubtful: {doubt}, {may_be}", "Try a larger number of groups."
+    if result.status == "stalled":
+        return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _stalled(result: Result) -> str:
+    """For how long nothing was learned: since the round that told the last pair apart."""
+    last = int(result.evidence.told.max(initial=0))
+    before = next((one.n_samples for one in result.rounds if one.number == last), 0)
+    idle = counted(result.rounds[-1].n_samples - before, "sample") if result.rounds else "samples"
+    return f"undecided: nothing new was learned in the last {idle}, the groups are a guess"
 
 
 def condition(result: Result) -> str:
@@ -86,8 +99,12 @@ def assumption(found: Assumption) -> str:
 
 def text(result: Result) -> str:
     """The answer as it is printed."""
-    groups = [f"  {line}" for line in group_lines(result)]
-    return "\n".join([headline(result), *certified_lines(result), *groups, *_remarks(result)])
+    effects = result.effects
+    groups = []
+    for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
+        groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
+    lines = [headline(result), *certified_lines(result), *groups, *closing_lines(effects)]
+    return "\n".join([*lines, *_remarks(result)])
 
 
 def certificate(result: Result) -> str:
@@ -129,11 +146,15 @@ def _pairs_told_apart(result: Result) -> str:
 def group_lines(result: Result) -> list[str]:
     """A line for each group, the smallest first: the odd ones are what people look for."""
     guess = "" if result.certified else " (guess)"
-    numbered = sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
     return [
         f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
-        for number, group in numbered
+        for number, group in _by_size(result)
     ]
+
+
+def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:
+    """The groups with their numbers, which start at 1; the smallest first."""
+    return sorted(enumerate(result.groups, 1), key=lambda entry: len(entry[1]))
 
 
 def _remarks(result: Result) -> list[str]:
@@ -143,11 +164,29 @@ def _remarks(result: Result) -> list[str]:
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.failure:
+        lines.append(f"failure: {one_line(result.failure)}")
     if result.price:
-        lines.append(f"spent: {result.spent:,.6g}")
+        lines.append(f"spent: {spent(result)}")
     if result.needs is not None:
-        lines.append(f"needs about {_listed(result.needs)} (an estimate, from how the evidence grew so far)")
+        lines.append(f"needs about {_listed(result.needs)} (an estimate)")
+    elif cannot_tell(result):
+        lines.append(CANNOT_TELL)
     return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def cannot_tell(result: Result) -> bool:
+    """Whether more samples could decide, but nobody knows how many."""
+    undecided = result.status in ("budget", "exhausted", "interrupted", "failed")
+    return undecided and result.n_clusters is not None and result.needs is None
+
+
+def spent(result: Result) -> str:
+    """The bill, and how many of the draws on it gave no sample."""
+    if not result.n_lost:
+        return f"{result.spent:,.6g}"
+    draws = counted(result.n_samples + result.n_lost, "draw")
+    return f"{result.spent:,.6g} ({result.n_lost:,} of {draws} gave no sample)"
 
 
 def _seen(result: Result) -> list[str]:

@@ -12,11 +12,13 @@ from kabc.core.errors import SettingsError
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
+from kabc.running.interrupts import run_interrupts
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
-from kabc.running.sources import Arms, Sources, Workers
+from kabc.running.sources import Arms, Sources
+from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 
@@ -43,13 +45,15 @@ def cluster(
     missing: str | None = None,
     workers: int = 1,
     executor: Executor | None = None,
+    on_worker_loss: OnWorkerLoss = "redraw",
     progress: bool | ShowLine = True,
     on_round: Callable[[Round], None] | None = None,
     on_snapshot: Listener | None = None,
 ) -> Result:
     """Find out which arms have the same distribution. The answer is wrong with probability at most delta.
 
-    Ctrl-C ends the run with what is certified so far (status "interrupted").
+    Ctrl-C ends the run with what is certified so far (status "interrupted"). If an arm fails, the error has the name of
+    the arm, the round, and the answer so far in its `result` (status "failed"): nothing that was paid for is lost.
 
     Parameters
     ----------
@@ -59,8 +63,8 @@ def cluster(
         used up in random order. Instead of arms: a table, as a data frame or the path of a file, with `arm` and
         `values`.
     n_clusters : int, optional
-        K, the number of groups, at least 2. If it is not known, leave it out, and pass `min_separation` or
-        `max_samples`.
+        K, the number of groups, at least 2. If it is not known, leave it out: "anytime" stops when nothing new is
+        being learned, other strategies need `min_separation` or `max_samples`.
     delta : float, optional
         Largest probability of a wrong certified answer, in (0, 1]. Default: 0.05.
     kernel : Kernel or callable, optional
@@ -100,6 +104,11 @@ def cluster(
     executor : concurrent.futures.Executor, optional
         Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
         cannot be sent, or that keep something (pools, commands, connections), are drawn here.
+    on_worker_loss : {"redraw", "encode", "raise"}, default "redraw"
+        What happens when a process of `executor` dies. "redraw" makes a new pool and draws what was lost again, with
+        the same randomness; after three deaths in a row the run ends. Values that kill a worker may then be missing,
+        and the result says so. "encode" makes the lost samples failures, for arms that have a value for them (a method
+        ``failed(n)``). "raise" ends the run.
     progress : bool or callable, default True
         Show a line on standard error if the run takes longer than two seconds; or the function that gets the lines.
     on_round : callable, optional
@@ -151,12 +160,18 @@ def cluster(
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
     show = Ticker(progress)
-    try:
-        sources.workers = Workers.of(executor, workers, len(sources))
-        return Run(settings, sources, show, _listeners(on_round, on_snapshot), started).result()
-    finally:
-        sources.close()
-        show.done()
+    with run_interrupts(show) as interrupts:
+        try:
+            sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
+            sources.check_workers()
+            result = Run(settings, sources, show, _listeners(on_round, on_snapshot), started, interrupts).result()
+        except BaseException:
+            sources.close()  # if that fails too, the first error is the one to know of
+            raise
+        finally:
+            show.done()
+        wrong = sources.close()
+        return replace(result, notes=(*result.notes, *wrong)) if wrong else result
 
 
 def _listeners(on_round: Callable[[Round], None] | None, on_snapshot: Listener | None) -> list[Listener]:

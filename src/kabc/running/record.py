@@ -38,6 +38,8 @@ class Kept:
         if rows.ndim not in (1, 2) or not rows.size:
             return
         rows = rows.reshape(len(rows), -1)
+        if self._blocks[arm] and self._blocks[arm][0].shape[1] != rows.shape[1]:
+            return
         most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))
         rows = rows[: max(0, most - self._rows[arm])].copy()
         if len(rows):

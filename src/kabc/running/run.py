@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from kabc.arms.failures import SpendError
-from kabc.core.errors import KabcError, SettingsError
+from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.words import counted
 from kabc.results.values import Result
 from kabc.running.answer import Ending, answer
+from kabc.running.interrupts import Interrupts, uninterrupted
 from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.pilot import PILOT_ROUND, chosen_kernel
-from kabc.running.progress import Ticker, uninterrupted
+from kabc.running.progress import Ticker
 from kabc.running.record import Tracer
 from kabc.running.settings import Settings
 from kabc.running.snapshots import Listener, Snapshot
@@ -32,24 +35,41 @@ class Run:
     show: Ticker
     listeners: Sequence[Listener] = ()
     started: float = field(default_factory=time.perf_counter)
+    interrupts: Interrupts | None = None
 
     def __post_init__(self) -> None:
         self.tracer = Tracer(len(self.sources))
         self.notes: list[str] = []
         self.n_pilot = 0
+        self._strategy: Strategy | None = None
+        self._before = 0  # samples that the strategy was told in earlier runs
         self._telling = False
         self._number = PILOT_ROUND  # of the round that is drawn: the key of its draws
 
     def result(self) -> Result:
         """Check, choose a kernel if one is needed, and run until something ends it."""
         self.settings.check(len(self.sources))
-        kernel: Kernel | None = None
-        if self.settings.by_kernel and isinstance(self.settings.chosen, str):
-            try:
-                kernel, self.n_pilot = chosen_kernel(self.settings, self.sources, self.show)
-            except (KeyboardInterrupt, SpendError) as stop:
-                return self._without_kernel("interrupted" if isinstance(stop, KeyboardInterrupt) else "budget")
-        return self._drive(self.settings.build(len(self.sources), kernel, self._affordable()))
+        try:
+            status = self._ended()
+            self._over()
+        except KeyboardInterrupt:
+            self._over()
+            if self._telling:  # the strategy knows a part of the round: nothing it says would be certain
+                raise
+            status = "interrupted"
+        except SpendError:
+            self._over()
+            status = "budget"
+        except Exception as error:
+            self._over()
+            told = self._with_result(error)
+            raise told from (error.__cause__ if told is error else error)
+        return self._answer(status)
+
+    def _over(self) -> None:
+        """From now on a signal does not take the answer away."""
+        if self.interrupts is not None:
+            self.interrupts.over()
 
     def _affordable(self) -> int:
         """Samples of each arm that budget and pools allow; 2 if nothing limits them."""
@@ -58,27 +78,77 @@ class Run:
             limits.append((self.settings.max_samples - self.n_pilot) // len(self.sources))
         return min(limits, default=2)
 
+    # ------------------------------------------------------------ the answer
+
+    def _answer(self, status: Status) -> Result:
+        if self._strategy is None:
+            return self._without_kernel(status)
+        with blas_threads(self._strategy):
+            return self._answer_of(self._strategy, self._status(self._strategy, status))
+
     def _without_kernel(self, status: Status) -> Result:
         self.notes.append("stopped during the pilot: no kernel was chosen, nothing was tested")
         stand_in = self.settings.build(len(self.sources), Gaussian(bandwidth=1.0), self._affordable())
-        return replace(self._answer(stand_in, status, 0), kernel="")
+        return replace(self._answer_of(stand_in, status), kernel="")
+
+    def _answer_of(self, strategy: Strategy, status: Status) -> Result:
+        seconds = time.perf_counter() - self.started
+        n_told = 0 if self._telling else strategy.n_samples - self._before
+        notes = (*self.sources.losses, *self.notes)
+        ended = Ending(status, self.n_pilot, n_told, notes, seconds, self.tracer.trace(), broken=self._telling)
+        return answer(strategy, self.sources, ended)
+
+    def _status(self, strategy: Strategy, status: Status) -> Status:
+        if self._telling:
+            return status
+        ended = strategy.status or status  # an answer that is found stands, however the run ended
+        if ended == "decided" and not strategy.recommend().certified:
+            return "stopped"
+        one_of_each = dict.fromkeys(range(strategy.n_arms), 1)
+        if strategy.status == "budget" and not self.sources.can_give(one_of_each):
+            return "exhausted"  # the rows were its budget
+        return ended
+
+    def _with_result(self, error: Exception) -> Exception:
+        """The error, with the answer so far: what was paid for is not lost. An error of the strategy gets a name."""
+        if not self.sources.n_samples:
+            return error
+        if self._telling:
+            self.notes.append(f"round {self._number} was not told to its end: nothing that was found is certain")
+            if not isinstance(error, KabcError):
+                error = StrategyError(f"the strategy failed: {type(error).__name__}: {error}")
+        if isinstance(error, KabcError):
+            error.round = self._number
+            failure = error.what
+        else:  # of a listener: whoever wrote it expects its type
+            failure = f"{type(error).__name__}: {error}"
+        with suppress(Exception):  # no memory is left, or the strategy is broken: the error itself matters more
+            found = replace(self._answer("failed"), failure=failure)
+            error.result = found  # type: ignore[attr-defined]
+            if not isinstance(error, KabcError):
+                error.add_note(f"kabc: {counted(found.n_samples, 'sample')} drawn so far: see the error's result")
+        return error
 
     # ------------------------------------------------------------ the rounds
 
-    def _drive(self, strategy: Strategy) -> Result:
+    def _ended(self) -> Status:
+        """Run the rounds; how that ended."""
+        kernel: Kernel | None = None
+        if self.settings.by_kernel and isinstance(self.settings.chosen, str):
+            kernel, self.n_pilot = chosen_kernel(self.settings, self.sources, self.show)
+        strategy = self.settings.build(len(self.sources), kernel, self._affordable())
         self._refuse_rows_again(strategy)
-        before = strategy.n_samples
+        self._before = strategy.n_samples
         # a strategy that goes on gets the draws of later rounds: it has seen those of the first ones
         self._number += len(strategy.rounds)
+        self._strategy = strategy
         with blas_threads(strategy):
-            status = self._ended(strategy)
-            return self._answer(strategy, status, before)
-
-    def _answer(self, strategy: Strategy, status: Status, before: int) -> Result:
-        seconds = time.perf_counter() - self.started
-        n_told = strategy.n_samples - before
-        told = Ending(status, self.n_pilot, n_told, tuple(self.notes), seconds, self.tracer.trace())
-        return answer(strategy, self.sources, told)
+            loop = Loop[Status](strategy, self._draw, self._forbids, partial(self._tell, strategy))
+            for number in loop:
+                self._report(strategy, number)
+        status = strategy.status or loop.reason
+        assert status is not None
+        return status
 
     def _refuse_rows_again(self, strategy: Strategy) -> None:
         pools = list(self.sources.pools)
@@ -88,29 +158,6 @@ class Run:
                 "pool: rows that it has seen would be drawn twice; pass a new strategy object, or arms that are "
                 "functions"
             )
-
-    def _ended(self, strategy: Strategy) -> Status:
-        """Run the rounds; how that ended."""
-        loop = Loop[Status](strategy, self._draw, self._forbids, lambda samples: self._tell(strategy, samples))
-        status: Status | None = None
-        try:
-            for number in loop:
-                self._report(strategy, number)
-            status = loop.reason
-        except KeyboardInterrupt:
-            if self._telling:  # the strategy knows a part of the round: nothing it says would be certain
-                raise
-            status = "interrupted"
-        except SpendError:
-            status = "budget"
-        ended = strategy.status or status  # an answer that is found stands, however the run ended
-        assert ended is not None
-        if ended == "decided" and not strategy.recommend().certified:
-            return "stopped"
-        one_of_each = dict.fromkeys(range(strategy.n_arms), 1)
-        if strategy.status == "budget" and not self.sources.can_give(one_of_each):
-            return "exhausted"  # the rows were its budget
-        return ended
 
     def _forbids(self, request: Request) -> Status | None:
         if not self.sources.can_give(request):  # a larger budget would not help, so this is the reason
@@ -131,6 +178,8 @@ class Run:
             except KabcError as error:
                 if isinstance(error.arm, int):  # strategies number arms, people name them
                     error.arm = self.sources.names[error.arm]
+                # these refuse a round before anything is changed
+                self._telling = not isinstance(error, SampleError | ProtocolError)
                 raise
             self._telling = False
 
@@ -138,11 +187,9 @@ class Run:
         """Tell those who listen what the round has brought."""
         last = strategy.rounds[-1]
         self.show(f"round {self._number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
-        n_samples = self.sources.n_samples
         seconds = time.perf_counter() - self.started
-        seen = Snapshot(
-            last, number, n_samples, self.sources.price * n_samples, seconds, strategy, n_told=strategy.n_samples
-        )
+        n_samples, spent = self.sources.n_samples, self.sources.spent
+        seen = Snapshot(last, number, n_samples, spent, seconds, strategy, n_told=strategy.n_samples)
         self.tracer.hear(seen)
         for listen in self.listeners:
             listen(seen)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.errors import SettingsError
+from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.settings import expect_several_groups, positive_number, whole_number
 from kabc.core.words import counted
@@ -69,16 +69,17 @@ class Settings:
             raise SettingsError(
                 f"strategy {chosen!r} needs no kernel, got {self.kernel!r}; leave it out, or use 'kabc'"
             )
-        self._check_end(chosen)
+        self._check_end(chosen, n_arms)
         self._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
 
-    def _check_end(self, name: str) -> None:
+    def _check_end(self, name: str, n_arms: int) -> None:
         """Something must say when to stop."""
-        if self.n_clusters is None and self.min_separation is None and self.max_samples is None:
+        open_end = self.n_clusters is None and self.min_separation is None and self.max_samples is None
+        if open_end and not self._stops_by_itself(name, n_arms):
             raise SettingsError(
-                "with n_clusters=None pass min_separation (the smallest separation s_0 that matters; the number of "
-                "groups is then found) or max_samples (how much to draw; a lower bound on the number of groups is then "
-                "certified)"
+                f"strategy {name!r} does not stop by itself without n_clusters; pass n_clusters, min_separation (the "
+                "smallest separation s_0 that matters; the number of groups is then found) or max_samples (how much to "
+                "draw; a lower bound on the number of groups is then certified)"
             )
         if self.n_clusters is not None and self.min_separation is not None:
             raise SettingsError("n_clusters and min_separation are two ways to know when to stop; pass one of them")
@@ -87,6 +88,17 @@ class Settings:
         if not self.by_kernel:
             raise SettingsError(f"min_separation needs a kernel, and strategy {name!r} has none; use 'kabc'")
         positive_number("min_separation", self.min_separation)
+
+    def _stops_by_itself(self, name: str, n_arms: int) -> bool:
+        """Whether the strategy stops without K and without a budget."""
+        if needs_kernel(name):
+            return False
+        try:
+            strategy = make_strategy(name, n_arms, None, _DELTA, None, self.options)
+        except KabcError:
+            make_strategy(name, n_arms, 2, _DELTA, None, self.options)  # names options that are wrong
+            return False  # it needs K
+        return bool(getattr(strategy, "stops_by_itself", False))  # strategies of others may not have the attribute
 
     def build(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         """The strategy for these arms. `affordable`: samples of each arm that budget and pools allow."""

@@ -84,13 +84,9 @@ class Snapshot:
 
     @cached_property
     def forecast(self) -> int | None:
-        """About how many samples are left, an estimate; None if nothing is left or nothing is known."""
-        if self._now().stopped:
-            return None
-        evidence = self.evidence
-        discards = int(evidence.counts.sum()) < self.round.n_samples
-        more = more_samples(evidence, np.asarray(self.labels), discards=discards)
-        return sum(math.ceil(n) for n in more.tolist() if 0 < n < math.inf) or None
+        """About how many samples are left, an estimate; None if nothing is left, or that cannot be told yet."""
+        more = more_samples(self._now())
+        return None if more is None else int(more.sum())
 
     def _now(self) -> Strategy:
         if self.strategy.n_samples != self.n_told:

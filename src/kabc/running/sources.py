@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
-from kabc.core.errors import ArmError
+from kabc.core.errors import ArmError, SettingsError
 from kabc.core.words import counted
+from kabc.running.away import Away
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
 from kabc.running.progress import Ticker
 from kabc.running.record import Kept
+from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Request
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where draws run: here, or on an executor, at most `limit` at a time."""
-
-    executor: Executor | None
-    limit: int
-    owned: bool
-
-    @classmethod
-    def of(cls, executor: Executor | None, workers: int, n_arms: int) -> Workers:
-        """`workers` threads; or the given executor, with at most that many draws at a time if it is not 1."""
-        limit = min(workers, n_arms) if workers > 1 else n_arms
-        if executor is None and workers > 1:
-            return cls(ThreadPoolExecutor(limit, thread_name_prefix="kabc"), limit, owned=True)
-        return cls(executor, limit, owned=False)
-
-    def close(self) -> None:
-        """Leave no thread of ours waiting for work."""
-        if self.owned and self.executor is not None:
-            self.executor.shutdown(wait=False, cancel_futures=True)
 
 
 class Sources:
@@ -59,6 +37,9 @@ class Sources:
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed
         self.drawn = [0] * len(self.arms)
+        self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
+        self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
+        self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
         self.kept = Kept(len(self.arms))
         self.workers = Workers(None, 1, owned=False)
         self._may_leave: dict[int, bool] = {}
@@ -70,6 +51,35 @@ class Sources:
     def n_samples(self) -> int:
         """All samples drawn so far."""
         return sum(self.drawn)
+
+    @property
+    def n_lost(self) -> int:
+        """Draws that were paid for without a sample to show: new tries, refused calls, warm-ups, lost draws."""
+        counts = zip(self.arms, self._paid_before, self.drawn, self.lost, strict=True)
+        return sum(
+            max(arm.n_paid - before - drawn, 0) if hasattr(arm, "n_paid") else lost
+            for arm, before, drawn, lost in counts
+        )
+
+    @property
+    def spent(self) -> float:
+        """The bill so far."""
+        return self.price * (self.n_samples + self.n_lost)
+
+    @property
+    def losses(self) -> list[str]:
+        """What to know about draws that died with their worker."""
+        said = []
+        if self.n_redrawn:
+            verb = "was" if self.n_redrawn == 1 else "were"
+            said.append(
+                f"{counted(self.n_redrawn, 'draw')} {verb} lost with a worker and drawn again; values that kill a "
+                "worker may be missing now"
+            )
+        if self.n_encoded:
+            verb = "was" if self.n_encoded == 1 else "were"
+            said.append(f"{counted(self.n_encoded, 'draw')} {verb} lost with a worker and encoded as failed samples")
+        return said
 
     def can_give(self, request: Request) -> bool:
         """Whether no pool is too small."""
@@ -98,12 +108,12 @@ class Sources:
         if self.workers.executor is None:
             drawing.here()
         else:
-            drawing.on(self.workers.executor, self.workers.limit)
+            Away(self, drawing).run()
         return drawing.samples()
 
     def may_leave(self, arm: int) -> bool:
         """Whether an arm can be drawn in another process: it keeps nothing here, and it can be sent."""
-        if isinstance(self.workers.executor, ThreadPoolExecutor):
+        if self.workers.shares_memory:
             return True
         if arm not in self._may_leave:
             one = self.arms[arm]
@@ -111,13 +121,32 @@ class Sources:
             self._may_leave[arm] = not keeps and _picklable(one)
         return self._may_leave[arm]
 
-    def close(self) -> None:
-        """End what arms hold open, and our threads."""
+    def check_workers(self) -> None:
+        """Refuse before the first sample what cannot be done when a worker dies."""
+        on_loss = self.workers.on_loss
+        if on_loss not in get_args(OnWorkerLoss):
+            raise SettingsError(f"on_worker_loss must be 'redraw', 'encode' or 'raise', got {on_loss!r}")
+        if on_loss != "encode" or self.workers.shares_memory:
+            return
+        for number, (name, arm) in enumerate(zip(self.names, self.arms, strict=True)):
+            if self.may_leave(number) and not callable(getattr(arm, "failed", None)):
+                raise SettingsError(
+                    "on_worker_loss='encode' needs an arm with a value for failures, a method failed(n), and this one "
+                    "has none; use 'redraw' or 'raise'"
+                ).of_arm(name)
+
+    def close(self) -> list[str]:
+        """End what arms hold open, and our workers. Returns what went wrong: the answer does not depend on it."""
         self.workers.close()
-        for arm in self.arms:
+        wrong = []
+        for name, arm in zip(self.names, self.arms, strict=True):
             close = getattr(arm, "close", None)
-            if callable(close):
-                close()
+            try:
+                if callable(close):
+                    close()
+            except Exception as error:
+                wrong.append(f"arm {name!r} could not be closed: {type(error).__name__}: {error}")
+        return wrong
 
 
 def _picklable(arm: Arm) -> bool:

@@ -38,6 +38,7 @@ from kabc.core.settings import arms_number, error_probability, positive_number, 
 from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
+from kabc.strategies.guesses import agreeing
 from kabc.strategies.wording import pairs_claim
 
 Comparisons = Literal["all", "representatives"]
@@ -182,7 +183,9 @@ class Cluster(Stepwise):
     def recommend(self) -> Partition:
         if self._seen is None:
             return Partition((0,) * self.n_arms)
-        return Partition(self._seen.partition.labels, certified=self.status == "decided")
+        if self.status == "decided":
+            return Partition(self._seen.partition.labels, certified=True)
+        return agreeing(self._seen.partition, self._seen.evidence, self.n_groups_at_least)
 
     def evidence(self) -> Evidence:
         return Evidence.none(self.n_arms) if self._seen is None else self._seen.evidence

@@ -13,13 +13,14 @@ The defaults are the published algorithm. The switches keep its guarantee (docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.core.arrays import Array
 from kabc.core.embeddings import embed
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
@@ -38,9 +39,12 @@ from kabc.core.settings import positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Round
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import Comparisons, assumptions, comparisons_given, connect
+from kabc.strategies.guesses import agreeing
 from kabc.strategies.wording import main_claim
 
 Spending = Literal["published", "full"]
+
+_FORESEEN = 100  # rounds; more samples than that nobody forecasts
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +238,34 @@ class KABC(Stepwise):
     def recommend(self) -> Partition:
         if self._status == "decided":
             return Partition(self._components.labels, certified=True)
-        if self._status == "contradicted" or not self._rounds:
-            return self._components
-        return single_linkage(_relative(self._evidence), self.n_clusters)
+        guess = self._components
+        if self._status != "contradicted" and self._rounds:
+            guess = single_linkage(_relative(self._evidence), self.n_clusters)
+        return agreeing(guess, self._evidence, self._at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
         return self._evidence
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes to decide; None: that cannot be told."""
+        return None if self.stopped or not self._rounds else self._foreseen()
+
+    def _foreseen(self) -> Array | None:  # (N,)
+        """Samples up to the round whose threshold lies under the distance of the closest groups, as it looks now."""
+        pair = _closest(self._evidence, self.recommend().labels)
+        if pair is None:
+            return None
+        (i, j), distance = pair
+        held = int(self._evidence.counts[0]) if self.keep_samples else 0
+        more = 0
+        for k in range(self._round, self._round + _FORESEEN):
+            n, delta_k = self.schedule.n(k), self.schedule.delta(k)
+            more = n - held if self.keep_samples else more + n
+            radii = self.schedule.threshold.radii(n, self._evidence.variances, self.kernel, delta_k)
+            if float(pair_thresholds(radii[:, [i, j]])[0, 1]) < distance:
+                return np.full(self.n_arms, float(more))
+        return None
 
     def guarantee(self) -> Guarantee:
         first, growth = self.schedule.first, self.schedule.growth
@@ -261,6 +287,22 @@ class KABC(Stepwise):
                 f"stops when the pairs not told apart form exactly K connected components{refuted}",
             ),
         )
+
+
+def _closest(evidence: Evidence, labels: Sequence[int]) -> tuple[tuple[int, int], float] | None:
+    """The pair of different groups that is hardest to tell apart, and its distance without bias; None if it has none.
+
+    E ||mu_hat_i - mu_hat_j||^2 = ||mu_i - mu_j||^2 + (V_i + V_j) / n.
+    """
+    groups, bias = np.asarray(labels), evidence.variances / evidence.counts
+    squared = evidence.distances**2 - bias[:, None] - bias
+    across = (groups[:, None] != groups) & ~np.isnan(squared)
+    if not across.any():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(across, squared / evidence.thresholds**2, np.inf)
+    i, j = np.unravel_index(int(relative.argmin()), relative.shape)
+    return ((int(i), int(j)), math.sqrt(squared[i, j])) if squared[i, j] > 0 else None
 
 
 def _relative(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:  # (N, N)

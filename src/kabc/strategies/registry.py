@@ -28,7 +28,7 @@ PRODUCT: tuple[StrategyEntry, ...] = (
         paper="this package (docs/anytime.md): KABC's question answered by betting",
         assumptions=(IID, INDEPENDENT),
         guarantee="proven",
-        needs=("the number of groups, or a largest number of samples",),
+        needs=("the number of groups, if it is known",),
     ),
     StrategyEntry(
         name="kabc",

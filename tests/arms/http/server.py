@@ -96,6 +96,9 @@ class Handler(BaseHTTPRequestHandler):
     def at_broken(self, number: int, body: str) -> None:
         self.say("an internal error", 500)
 
+    def at_late(self, number: int, body: str) -> None:
+        self.say("an internal error", 500) if number == 20 else self.say("4.5")
+
     def at_flaky(self, number: int, body: str) -> None:
         self.say("again", 503) if number % 3 else self.say("4.5")
 

@@ -23,7 +23,7 @@ def two_odd_ones(rng: np.random.Generator, arm: int, n: int) -> NDArray[Any]:
 
 
 def builds(noise: float, wide: float) -> Draw:
-    """Timings of twelve builds: nine equal ones, one 3 % slower, one wide, one with ten times the work in 3 % of runs."""
+    """Timings of twelve builds: nine equal ones, one 3 % slower, one wide, one that stalls in 3 % of runs."""
 
     def draw(rng: np.random.Generator, arm: int, n: int) -> NDArray[Any]:
         seconds = rng.lognormal(0.0, wide if arm == 10 else noise, n)

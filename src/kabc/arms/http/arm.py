@@ -49,6 +49,11 @@ class HttpArm:
         return None
 
     @property
+    def n_paid(self) -> int:
+        """All its calls so far: failed calls, new tries and warm-up calls too."""
+        return self._spending.calls(self.name)
+
+    @property
     def spent(self) -> float:
         """Price of all its calls so far: failed calls, new tries and warm-up calls count too."""
         return self._spending.of(self.name)

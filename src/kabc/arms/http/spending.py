@@ -32,6 +32,10 @@ class Spending:
                 raise SpendError(f"the next call at {self.price:g} would go over max_spend={self._most:g}; raise it")
             self._calls[name] += 1
 
+    def calls(self, name: str) -> int:
+        """How many calls of that arm were paid so far."""
+        return self._calls[name]
+
     def of(self, name: str) -> float:
         """What the calls of that arm cost so far."""
         return self.price * self._calls[name]

@@ -37,6 +37,21 @@ class Claim:
         self._joined, self._best_joined = np.zeros(self._foreign.shape), np.zeros(self._foreign.shape)
         self._paired, self._best_paired = np.zeros((n_arms, n_arms)), np.zeros((n_arms, n_arms))
 
+    @property
+    def n_groups(self) -> int:
+        """K."""
+        return self._n_groups
+
+    @property
+    def joined(self) -> Array:  # (N, K)
+        """F_ih now, to look at."""
+        return self._joined
+
+    @property
+    def paired(self) -> Array:  # (N, N)
+        """F_ij now, to look at."""
+        return self._paired
+
     def bet(self, arms: Index, joins: Array, pairs: Array) -> None:  # (A,), (A, K), (A, A)
         """Add the log factors of a round to the evidence."""
         self._joined[arms] += joins

@@ -10,6 +10,9 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
 | both   | `check.py`      | a settled partition waits while a group looks like two (`doubts.py`, `splits.py`)         |
 
+Without K there is only the core, with all arms, and no guess. The run stops when all pairs are told apart, or when
+nothing new is being learned (`stalling.py`).
+
 Both phases use `learning.py` (what experts know), `wealth.py` (evidence against pairs) and `shares.py` (how delta is
 spent). It stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
 (kabc.core.partitions.forced).
@@ -22,15 +25,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.arrays import Index
+from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import Partition, components
+from kabc.core.partitions import Partition
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import expect_several_groups, whole_number, yes_or_no
-from kabc.strategies.answers import Guarantee
-from kabc.strategies.anytime import pace, words
+from kabc.core.settings import expect_several_groups, positive_number, whole_number, yes_or_no
+from kabc.strategies.answers import Guarantee, Status
+from kabc.strategies.anytime import forecast, pace, words
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.claims import Claim
@@ -38,8 +41,11 @@ from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
+from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
 from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.guesses import agreeing
+from kabc.strategies.outlook import Outlook
 
 
 class AnytimeKABC(Stepwise):
@@ -54,8 +60,8 @@ class AnytimeKABC(Stepwise):
     n_arms : int
         N, the number of arms.
     n_clusters : int or None
-        K, the number of groups, at least 2. With None it never stops by itself. The pairs told apart and the lower
-        bound on the number of groups are certified all the same.
+        K, the number of groups, at least 2. With None it stops when all pairs are told apart, or when nothing new is
+        being learned. The pairs told apart and the lower bound on the number of groups are certified all the same.
     delta : float
         Largest probability of a wrong answer, in (0, 1].
     maps : sequence of FeatureMap, optional
@@ -65,6 +71,9 @@ class AnytimeKABC(Stepwise):
     check_k : bool, default True
         Whether to look, before it decides, if a group is two. If so, it ends "doubtful" instead of "decided". With the
         right K this happens with probability at most 5 %.
+    patience : float or None, default 2.5
+        Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
+        (docs/anytime.md). None: it never does.
 
     Notes
     -----
@@ -94,6 +103,7 @@ class AnytimeKABC(Stepwise):
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
         check_k: bool = True,
+        patience: float | None = PATIENCE,
     ) -> None:
         super().__init__(n_arms, delta)
         expect_several_groups(n_clusters)
@@ -108,6 +118,14 @@ class AnytimeKABC(Stepwise):
         checked = yes_or_no("check_k", check_k) and self.n_clusters is not None
         self._check = KCheck(maps) if checked else None
         self._at_least = 1
+        self.patience = None if patience is None else positive_number("patience", patience, above=1.0)
+        self._stalling: Stalling | None = None
+        if self.n_clusters is None and self.patience is not None:
+            self._stalling = Stalling(self.n_arms, self.patience)
+        self._outlook = Outlook()
+        self._claimed: tuple[Claim, Counts] | None = (
+            None  # the claim that is forecast, and the samples (N,) it began with
+        )
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -121,6 +139,11 @@ class AnytimeKABC(Stepwise):
     def k_doubt(self) -> float | None:
         """Evidence that a group is two, to 1: there may be more than K groups. None if that was not looked at."""
         return None if self._check is None else self._check.ratio
+
+    @property
+    def stops_by_itself(self) -> bool:
+        """Whether it needs no budget: K is known, or it stops when nothing new is being learned."""
+        return self.n_clusters is not None or self.patience is not None
 
     # ------------------------------------------------------------ what to draw
 
@@ -152,6 +175,7 @@ class AnytimeKABC(Stepwise):
         self._take(rows)
         self._learning.absorb(lesson)
         self._conclude()
+        self._outlook.note(self.n_samples, self._foreseen())
         if not self.stopped:
             self._learning.rescore(self._core.arms, *self._taught())
 
@@ -190,7 +214,16 @@ class AnytimeKABC(Stepwise):
             if self._wealth.claimed is not None:
                 # The claim is refuted. It proves that there are more than K groups, but not how many more.
                 self._at_least = self.n_clusters + 1
+        if self.n_clusters is None:
+            self._status = self._ended_without_k()
         self._close_round(int(self._learning.counts.max()), self._at_least)
+
+    def _ended_without_k(self) -> Status | None:
+        if np.count_nonzero(self._wealth.apart_in_core) == self.n_arms * (self.n_arms - 1):
+            return "decided"  # every arm is a group of its own
+        if self._stalling is not None and self._stalling.stalled(self.n_samples, self._wealth):
+            return "stalled"
+        return None
 
     def _settled(self, number: int) -> tuple[int, ...]:
         """Representatives of the groups, as places in the core, once its partition is settled; none before."""
@@ -239,21 +272,48 @@ class AnytimeKABC(Stepwise):
             self._wealth.limit_outside(found.representatives, self._shares.outside_limit(self._core.size))
         return found.representatives
 
+    # ------------------------------------------------------------ how long it takes
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
+        return None if self.stopped else self._outlook.more
+
+    def _foreseen(self) -> Array | None:  # (N,)
+        """A forecast from this round alone: there is none before there is a claim about all arms to prove."""
+        counts, found, claim = self._learning.counts, self._assignment, self._review.claim
+        if self.stopped:
+            return None
+        if found is not None:
+            outside, at = np.setdiff1d(np.arange(self.n_arms), self._core.arms), list(found.columns)
+            return forecast.of_assignment(found, outside, counts, self._wealth.log[:, at], self._wealth.limits[:, at])
+        if claim is not None and (self._claimed is None or self._claimed[0] is not claim):
+            self._claimed = claim, counts.copy()
+        if self._review.trusted is None or self._claimed is None or self._core.size < self.n_arms:
+            return None
+        return forecast.of_claim(self._review.trusted, counts - self._claimed[1], self._wealth.all_apart())
+
     # ------------------------------------------------------------ what people see
 
     def recommend(self) -> Partition:
         labels = np.full(self.n_arms, -1) if self._assignment is None else self._assignment.labels
         if self._status == "decided":
-            return Partition.of(labels.tolist(), certified=True)
+            alone = range(self.n_arms)  # without K, all pairs are told apart
+            return Partition.of(alone if self.n_clusters is None else labels.tolist(), certified=True)
         if self._status == "doubtful" and self._check is not None and self._check.labels is not None:
             labels = self._check.labels
-        if self.n_clusters is None or not self._learning.scorers:
-            return components(~self.evidence().told_apart)
-        guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-        return Partition.of(np.maximum(guess, 0).tolist())  # arms without samples: anywhere
+        guess: Index = np.zeros(self.n_arms, dtype=np.intp)
+        if self.n_clusters is not None and self._learning.scorers:
+            guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
+            guess = np.maximum(guess, 0)  # arms without samples: anywhere
+        return agreeing(Partition.of(guess.tolist()), self._seen(copied=False), self._at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
-        return self._wealth.evidence(self._learning.counts, claim_holds=self._status != "contradicted")
+        return self._seen(copied=True)
+
+    def _seen(self, *, copied: bool) -> Evidence:
+        holds = self._status != "contradicted"
+        return self._wealth.evidence(self._learning.counts, copied=copied, claim_holds=holds)
 
     def guarantee(self) -> Guarantee:
         claimed = self._wealth.claimed is not None

@@ -150,13 +150,23 @@ class Wealth:
         square[:, self.compared] = self.told > 0
         return square | square.T
 
-    def evidence(self, counts: Counts, *, claim_holds: bool = True) -> Evidence:  # (N,)
-        """A copy for others to look at. Where a claim was refuted it has only what is proven without it."""
+    def evidence(self, counts: Counts, *, copied: bool = True, claim_holds: bool = True) -> Evidence:  # (N,)
+        """A copy for others to look at; or the books themselves, to be read at once.
+
+        Where a claim was refuted, it is always a copy with only what is proven without the claim.
+        """
+        if not claim_holds and self.claimed is not None:
+            return self._without_claim(counts)
+        blocks = (self.told, counts, self.best, self.limits, self.compared)
+        return Evidence.of_bets(*(block.copy() for block in blocks) if copied else blocks)
+
+    def _without_claim(self, counts: Counts) -> Evidence:  # (N,)
+        assert self.claimed is not None
+        assert self.unclaimed is not None
         told, best, limits = self.told.copy(), self.best.copy(), self.limits.copy()
-        if not claim_holds and self.claimed is not None and self.unclaimed is not None:
-            told[self.claimed] = 0
-            best[self.claimed], limits[self.claimed] = self.unclaimed
-            outside = np.setdiff1d(np.arange(len(told)), self.compared)
-            # Their limit takes for granted that representatives differ (12.3), which the claim has shown.
-            told[outside], limits[outside] = 0, np.inf
+        told[self.claimed] = 0
+        best[self.claimed], limits[self.claimed] = self.unclaimed
+        outside = np.setdiff1d(np.arange(len(told)), self.compared)
+        # Their limit takes for granted that representatives differ (12.3), which the claim has shown.
+        told[outside], limits[outside] = 0, np.inf
         return Evidence.of_bets(told, counts.copy(), best, limits, compared=self.compared.copy())

@@ -20,6 +20,7 @@ from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee, Round, Status
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import assumptions
+from kabc.strategies.guesses import agreeing
 from kabc.strategies.wording import exactly, wrong_at_most
 
 Memory = TypeVar("Memory")
@@ -104,9 +105,12 @@ class ByTest(Stepwise, Generic[Memory]):
         return "contradicted" if n_groups > self.n_clusters else None
 
     def recommend(self) -> Partition:
-        if self._components.n_groups >= self.n_clusters or not self._rounds:
-            return Partition(self._components.labels, certified=self._status == "decided")
-        return single_linkage(self._dissimilarity(), self.n_clusters)
+        if self._status == "decided":
+            return Partition(self._components.labels, certified=True)
+        guess = self._components
+        if guess.n_groups < self.n_clusters and self._rounds:
+            guess = single_linkage(self._dissimilarity(), self.n_clusters)
+        return agreeing(guess, self._evidence, self.n_groups_at_least, self.n_clusters)
 
     def _dissimilarity(self) -> Array:  # (N, N)
         """Dissimilarities for the best guess. Pairs told apart have infinity, which keeps components separate."""

@@ -46,6 +46,7 @@ from kabc.core.settings import whole_number
 from kabc.core.words import counted, plural
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples
+from kabc.strategies.guesses import agreeing
 from kabc.strategies.peers.tas_fw.classes import Task, checked_task, class_size
 from kabc.strategies.peers.tas_fw.frank_wolfe import frank_wolfe_step
 from kabc.strategies.peers.tas_fw.judges import AllPairs, WholeClass
@@ -183,8 +184,10 @@ class TaSFW(Stepwise):
     def recommend(self) -> Partition:
         left = self.judge.left
         decided = self._status == "decided"
-        labels = left if decided and left is not None else self.judge.labels
-        return Partition.of(labels.tolist(), certified=decided)
+        if decided and left is not None:
+            return Partition.of(left.tolist(), certified=True)
+        guess = Partition.of(self.judge.labels.tolist())
+        return agreeing(guess, self.evidence(), self.n_groups_at_least, self.n_clusters)
 
     def evidence(self) -> Evidence:
         if not self._rounds:

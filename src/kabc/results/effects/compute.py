@@ -1,0 +1,141 @@
+"""The effects of a result, from the samples that it kept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Array
+from kabc.results.effects import categories, numbers
+from kabc.results.effects.columns import Readable, kept_arms, readable_columns
+from kabc.results.effects.values import ArmEffect, ColumnEffect, Effects, GroupEffect
+
+if TYPE_CHECKING:
+    from kabc.results.values import Result
+
+_CHANCE = 0.05  # level of all arms and columns together
+
+
+def effects_of(result: Result) -> Effects:
+    """All groups against the largest one, and every arm against all others."""
+    kept, columns = kept_arms(result), readable_columns(result)
+    if not columns:
+        return Effects()
+    members = _members(result, list(kept))
+    sizes = {label: sum(one == label for one in result.labels) for label in members}
+    reference = max(members, key=lambda label: (sizes[label], -label))
+    of_group: dict[int, list[ColumnEffect]] = {label: [] for label in members}
+    for column in columns:
+        for label, effect in _of_groups(column, members, reference).items():
+            of_group[label].append(effect)
+    groups = [
+        GroupEffect(label + 1, sum(len(kept[arm]) for arm in arms), tuple(of_group[label]))
+        for label, arms in members.items()
+    ]
+    return Effects(reference + 1, tuple(groups), _ranked_arms(result, kept, columns))
+
+
+def _members(result: Result, arms: list[int]) -> dict[int, list[int]]:
+    """Arms with samples, by their label; labels in order."""
+    members: dict[int, list[int]] = {}
+    for arm in sorted(arms, key=lambda arm: result.labels[arm]):
+        members.setdefault(result.labels[arm], []).append(arm)
+    return members
+
+
+# ---------------------------------------------------------------- groups
+
+
+def _of_groups(column: Readable, members: dict[int, list[int]], reference: int) -> dict[int, ColumnEffect]:
+    pooled = {label: pooled_values(column, arms) for label, arms in members.items()}
+    pooled = {label: values for label, values in pooled.items() if len(values)}
+    positive = not column.categories and all(values[0] > 0 for values in pooled.values())
+    found = {}
+    for label, values in pooled.items():
+        effect = summarised(column, values)
+        if label != reference and reference in pooled:
+            effect = _contrasted(column, effect, values, pooled[reference], positive)
+        found[label] = effect
+    return found
+
+
+def pooled_values(column: Readable, arms: list[int]) -> NDArray[Any]:
+    """The values of these arms together, ascending."""
+    return np.sort(np.concatenate([column.values.get(arm, np.empty(0, dtype=np.int64)) for arm in arms]))
+
+
+def summarised(column: Readable, ranked: NDArray[Any]) -> ColumnEffect:
+    """One column of a group or an arm."""
+    if column.categories:
+        return categories.summary(column.name, ranked.astype(np.int64), column.levels)
+    return numbers.summary(column.name, ranked)
+
+
+def _contrasted(
+    column: Readable, effect: ColumnEffect, values: NDArray[Any], reference: NDArray[Any], positive: bool
+) -> ColumnEffect:
+    found = (
+        categories.contrasts(values.astype(np.int64), reference.astype(np.int64), column.levels)
+        if column.categories
+        else numbers.contrasts(values, reference, as_ratio=positive)
+    )
+    return replace(effect, contrasts=found)
+
+
+# ---------------------------------------------------------------- arms
+
+
+def _ranked_arms(result: Result, kept: dict[int, NDArray[Any]], columns: list[Readable]) -> tuple[ArmEffect, ...]:
+    if len(kept) < 2:
+        return ()
+    n_tests = len(kept) * sum(max(len(column.levels), 1) for column in columns)
+    whole = [pooled_values(column, list(kept)) for column in columns]
+    found = []
+    for arm, rows in kept.items():
+        effects, best = [], (-math.inf, 0.0, "")
+        for column, everything in zip(columns, whole, strict=True):
+            if arm not in column.values:
+                continue
+            ranked = np.sort(column.values[arm])
+            effects.append(summarised(column, ranked))
+            best = max(best, _oddness(column, ranked, everything, n_tests))
+        oddness, distance, where = best
+        name, group = result.names[arm], result.labels[arm] + 1
+        if effects:
+            found.append(ArmEffect(name, group, len(rows), oddness, distance, where, tuple(effects)))
+    return tuple(sorted(found, key=lambda arm: -arm.oddness))
+
+
+def _oddness(
+    column: Readable, ranked: NDArray[Any], everything: NDArray[Any], n_tests: int
+) -> tuple[float, float, str]:
+    """The distance from all other values beyond what chance explains, the distance, and the column.
+
+    Chance: t with 2 exp(-2 t^2 n m / (n + m)) = level / n_tests (Dvoretzky-Kiefer-Wolfowitz; Hoeffding for one share).
+    """
+    n, m = len(ranked), len(everything) - len(ranked)
+    if m == 0:
+        return -math.inf, 0.0, column.name
+    distance = float(_distance(column, ranked, everything) * len(everything) / m)
+    chance = math.sqrt(math.log(2 * n_tests / _CHANCE) * (1 / n + 1 / m) / 2)
+    return distance - chance, distance, column.name
+
+
+def _distance(column: Readable, ranked: NDArray[Any], everything: NDArray[Any]) -> float:
+    """From the values of all arms, the arm itself included; times T / (T - n) it is the distance from the others."""
+    if column.categories:
+        n_levels = len(column.levels)
+        mine, other = (categories.level_shares(x.astype(np.int64), n_levels) for x in (ranked, everything))
+        return float(np.abs(mine - other).max())
+    # between two values of the arm its distribution function is flat: the extremes are at, and just before, its values
+    at, before = ([_below(x, ranked, side) for x in (ranked, everything)] for side in ("right", "left"))
+    return float(max((at[0] - at[1]).max(), (before[1] - before[0]).max()))
+
+
+def _below(ranked: NDArray[Any], points: NDArray[Any], side: str) -> Array:  # (n,) ascending, (m,) -> (m,)
+    """The share of values up to each point; side "left": without the point itself."""
+    return np.asarray(np.searchsorted(ranked, points, "left" if side == "left" else "right") / len(ranked))
