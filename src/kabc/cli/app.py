@@ -76,6 +76,10 @@ Block = Annotated[
         help="For rows that depend on the ones before: so many consecutive rows form one sample. auto finds a length.",
     ),
 ]
+CheckK = Annotated[
+    bool | None,
+    typer.Option("--check-k/--no-check-k", help="Look whether a group is two before deciding. Default: yes (anytime)."),
+]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
 Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
 WatchIt = Annotated[
@@ -120,6 +124,7 @@ def run(
     min_separation: MinSeparation = None,
     pilot: Pilot = None,
     block: Block = None,
+    check_k: CheckK = None,
     seed: Seed = None,
     workers: Workers = None,
     watch: WatchIt = None,

@@ -75,6 +75,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             min_separation=config.min_separation,
             pilot=config.pilot,
             block=config.block,
+            check_k=config.check_k,
             seed=seed,
             workers=config.workers,
             watch=config.watch,

@@ -105,6 +105,7 @@ class Config(_Strict):
     min_separation: float | None = Field(default=None, gt=0)
     pilot: int | None = Field(default=None, ge=2)
     block: int | str | None = None  # checked with the others that kabc.cluster takes
+    check_k: bool | None = None
     seed: int | None = Field(default=None, ge=0)
     workers: int = Field(default=1, ge=1)
     watch: bool = True

@@ -30,7 +30,16 @@ from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import CANNOT_TELL, assumption, cannot_tell, certified_lines, claim_title, headline, spent
+from kabc.results.words import (
+    CANNOT_TELL,
+    assumption,
+    cannot_tell,
+    certified_lines,
+    claim_title,
+    headline,
+    k_doubt,
+    spent,
+)
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -143,6 +152,8 @@ def _facts(result: Result) -> str:
         "Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}",
         "Delta": f"{result.delta:g}",
     }
+    if result.k_doubt is not None:
+        facts["K"] = k_doubt(result)[0].removeprefix("K: ")
     if result.price:
         facts["Spent"] = spent(result)
     if result.seconds:

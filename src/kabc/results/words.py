@@ -68,6 +68,10 @@ def _claim(result: Result) -> tuple[str, str]:
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
     if result.status == "doubtful" and result.assumptions:
         return _doubt(result)
+    if result.status == "doubtful" and asked is not None and result.k_doubt is not None and result.k_doubt > 1:
+        doubt = f"one group looks like two (evidence {_ratio(result.k_doubt)})"
+        may_be = f"so {counted(asked, 'group')} may be too few"
+        return f"Doubtful: {doubt}, {may_be}", "Try a larger number of groups."
     if result.status == "stalled":
         return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
@@ -104,9 +108,25 @@ def _stalled(result: Result) -> str:
 
 def condition(result: Result) -> str:
     """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
-    if result.guarantee.conditional_on or result.status != "decided" or result.n_clusters is None:
+    if result.status != "decided" or result.n_clusters is None:
         return result.guarantee.conditional_on
-    return exactly(result.n_clusters) + (" among the arms that were measured" if result.set_aside else "")
+    measured = " among the arms that were measured" if result.set_aside else ""
+    return (result.guarantee.conditional_on or exactly(result.n_clusters)) + measured
+
+
+def k_doubt(result: Result) -> list[str]:
+    """Whether there may be more groups than asked for, if that was looked at."""
+    if result.k_doubt is None:
+        return []
+    if result.k_doubt <= 1:
+        return ["K: no group looks like two"]
+    return [f"K: one group looks like two, evidence {_ratio(result.k_doubt)}"]
+
+
+def _ratio(evidence: float) -> str:
+    """Two digits: "340 : 1"; "1.2e+09 : 1" where nobody would count the digits."""
+    shown = float(f"{evidence:.2g}")
+    return f"{shown:,.0f} : 1" if 10 <= shown < 1e7 else f"{shown:.2g} : 1"
 
 
 def assumption(found: Assumption) -> str:
@@ -208,6 +228,7 @@ def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:
 def _remarks(result: Result) -> list[str]:
     low, high = (pick(result.samples_per_arm.values(), default=0) for pick in (min, max))
     lines = [f"samples per arm: {low:,}" + (f" to {high:,}" if high > low else "")]
+    lines += k_doubt(result)
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")

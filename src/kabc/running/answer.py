@@ -65,6 +65,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         levels={column: dict(known) for column, known in sources.levels.items()},
         samples=sources.kept.by_name(sources.names),
         trace=ended.trace,
+        k_doubt=getattr(strategy, "k_doubt", None),
         needs=None if refuted else _needs(strategy, sources),
     )
 

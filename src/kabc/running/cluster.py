@@ -37,6 +37,7 @@ def cluster(
     max_samples: int | None = None,
     min_separation: float | None = None,
     pilot: int | None = None,
+    check_k: bool | None = None,
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
     arm: str | None = None,
@@ -87,6 +88,9 @@ def cluster(
         The paper's s_0, a lower bound of s_*. The number of groups is then found.
     pilot : int, optional
         Samples of each arm that a kernel is chosen on. Default: 20.
+    check_k : bool, optional
+        Whether to look, before a decision, if a group is two groups (status "doubtful"). Only "anytime" has this check.
+        Default: True there.
     seed : int, optional
         The same seed gives the same answer. Default: a fresh one, which is recorded in the result.
     names : sequence, optional
@@ -163,6 +167,7 @@ def cluster(
         max_samples=max_samples,
         min_separation=min_separation,
         pilot=pilot,
+        check_k=check_k,
         seed=seed_or_fresh(seed),
         block=block,
     )

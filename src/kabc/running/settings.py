@@ -41,6 +41,7 @@ class Settings:
     pilot: int | None = None
     seed: int = 0
     block: int | str | None = None
+    check_k: bool | None = None
 
     @property
     def chosen(self) -> str | Strategy:
@@ -139,13 +140,14 @@ class Settings:
 
     def _make(self, name: str, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         delta = _DELTA if self.delta is None else self.delta
+        options = dict(self.options) | ({} if self.check_k is None else {"check_k": self.check_k})
         if self.n_clusters is not None or not needs_kernel(name):
-            options = dict(self.options) | ({"block": self.block_length} if self.block_length > 1 else {})
+            options |= {"block": self.block_length} if self.block_length > 1 else {}
             return make_strategy(name, n_arms, self.n_clusters, delta, kernel, options)
         assert kernel is not None
-        if self.options:
+        if options:
             raise SettingsError(
-                f"strategy_options need n_clusters, got {dict(self.options)!r}; without n_clusters CLUSTER is run, "
+                f"strategy_options need n_clusters, got {options!r}; without n_clusters CLUSTER is run, "
                 "which has no options"
             )
         if self.min_separation is not None:
@@ -169,6 +171,7 @@ class Settings:
                     "strategy with it"
                 )
         others = {"strategy_options": self.options or None, "min_separation": self.min_separation, "pilot": self.pilot}
+        others["check_k"] = self.check_k
         for name, value in others.items():
             if value is not None:
                 raise SettingsError(

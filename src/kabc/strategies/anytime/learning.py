@@ -58,6 +58,12 @@ class Lesson:
     refitted: tuple[Moments, ...]  # learners with new maps that know this batch already; empty if it is too early
 
 
+def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> tuple[FeatureMap, ...]:  # (n, block x d)
+    """These maps, or the usual ones, fitted on samples so far; features are averaged over a block."""
+    chosen = default_maps(past.shape[1] // block) if maps is None else maps
+    return tuple((Averaged(one, block) if block > 1 else one).fitted(past) for one in chosen)
+
+
 class Learning:
     """Samples, learners and scorers. Only `absorb` and `rescore` change it."""
 
@@ -80,6 +86,11 @@ class Learning:
         """The number of columns of a sample, or of a row of a block; None before the first."""
         return self._batches[0].samples.shape[1] // self._block if self._batches else None
 
+    @property
+    def batches(self) -> Sequence[Batch]:
+        """All rounds so far."""
+        return self._batches
+
     def samples(self, *later: Batch) -> tuple[Array, Index]:  # -> (n, d), (n,)
         """All samples in the order they were told, with their arms; then those of later batches."""
         batches = [*self._batches, *later]
@@ -95,10 +106,7 @@ class Learning:
         if self.n_samples + len(batch.samples) < 2 * self._n_fitted:
             return ()
         past, owners = self.samples(batch)
-        maps = default_maps(past.shape[1] // self._block) if self._maps is None else self._maps
-        if self._block > 1:
-            maps = tuple(Averaged(one, self._block) for one in maps)
-        learners = tuple(Moments(one.fitted(past), len(self.counts)) for one in maps)
+        learners = tuple(Moments(one, len(self.counts)) for one in fitted_maps(past, self._maps, self._block))
         for learner in learners:
             learner.absorb(learner.map(past), owners)
         return learners
