@@ -240,10 +240,10 @@ class AnytimeKABC(Stepwise):
             self._review.set_aside(self._dry, self._wealth.all_apart())
         else:  # nothing was drawn yet: begin as if there were only the other arms
             order = self._core.order[~self._dry[self._core.order]]
-            if len(order) < self._fewest:
-                self._status = "exhausted"
-                return
-            return self._begin(order)
+            self._status = "exhausted" if len(order) < self._fewest else None
+            if not self.stopped:
+                self._begin(order)
+            return
         self._judge(len(self._rounds))
         if not self.stopped:
             self._rescore()
@@ -382,7 +382,7 @@ class AnytimeKABC(Stepwise):
         guess: Index = np.zeros(self.n_arms, dtype=np.intp)
         if self.n_clusters is not None and self._learning.scorers:
             guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-            guess = np.maximum(guess, 0)  # arms without samples: anywhere
+            guess = np.maximum(guess, 0)
         seen = self._wealth.evidence(self._learning.counts, copied=False)
         found = agreeing(Partition.of(guess.tolist()), seen, self._at_least, self.n_clusters)
         return self._without_unknown(found, labels) if self._learning.scorers else found
