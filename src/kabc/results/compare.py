@@ -136,9 +136,8 @@ def compare(old: Result, new: Result) -> Comparison:
     both = [name for name in now.place if name in before.place]
     common = [name for name in both if before.label(name) >= 0 and now.label(name) >= 0]
     if not common:
-        kind = "measured arm" if both else "arm"
         raise SettingsError(
-            f"the results have no {kind} in common: {some(list(before.place))} before, "
+            f"the results have no measured arm in common: {some(list(before.place))} before, "
             f"{some(list(now.place))} now; compare results of the same arms"
         )
     pairs = _matched(before, now, common)
