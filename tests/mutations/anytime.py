@@ -270,4 +270,28 @@ DECISIONS = (
     ),
 )
 
-MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS)
+DOUBTS = (
+    Mutant(
+        "strategies/anytime/doubts.py",
+        "LIMIT = 20.0",
+        "LIMIT = 5.0",
+        "a right K is doubted more often than said",
+        "strategies/anytime/test_doubts.py::test_the_limit_is_that_of_the_theory",
+    ),
+    Mutant(
+        "strategies/anytime/doubts.py",
+        "share = (a / np.maximum(a + b, 1))[groups]",
+        "share = np.full(scores.shape, 0.5)",
+        "a bet on unequal parts is not fair",
+        "strategies/anytime/test_doubts.py::test_over_all_outcomes_the_factor_of_equal_arms_has_mean_at_most_1",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "told[self.claimed] = 0",
+        "pass",
+        "pairs of a refuted claim stay certified",
+        "strategies/anytime/test_check.py::test_a_refuted_claim_proves_one_more_group_and_no_pair",
+    ),
+)
+
+MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS, *DOUBTS)

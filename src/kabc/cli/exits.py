@@ -21,8 +21,8 @@ DOUBTFUL = 6
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
 # names of Python settings in messages
-_BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options)\b(?:=None)?")
-_WITH_EQUALS = r"\b(arm|values|types|missing|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
+_WITH_EQUALS = r"\b(arm|values|types|missing|order|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
@@ -31,7 +31,8 @@ _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strateg
 
 def for_the_shell(message: str) -> str:
     """The message with Python settings replaced by command-line options."""
-    text = _BARE.sub(lambda found: _option(found[1]), message)
+    text = message.replace("Try a larger number of groups.", "Try a larger --clusters.")
+    text = _BARE.sub(lambda found: _option(found[1]), text)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
     # last, because a column may have the name of a setting

@@ -76,7 +76,8 @@ def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
     if as_json:
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
-    print(result)
+    first, *others = str(result).split("\n")
+    print("\n".join([exits.for_the_shell(first), *others]))
     if certificate:
         print(f"\n{result.certificate()}")
 

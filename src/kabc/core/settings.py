@@ -43,3 +43,10 @@ def positive_number(name: str, value: object, above: float = 0.0) -> float:
     if not isinstance(value, Real) or isinstance(value, bool) or not above < float(value) < math.inf:
         raise SettingsError(f"{name} must be a finite number greater than {above:g}, got {value!r}")
     return float(value)
+
+
+def yes_or_no(name: str, value: object) -> bool:
+    """True or False, and nothing that merely acts like them."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} must be True or False, got {value!r}")
+    return value

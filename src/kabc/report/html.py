@@ -30,7 +30,16 @@ from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import CANNOT_TELL, cannot_tell, headline, spent
+from kabc.results.words import (
+    CANNOT_TELL,
+    assumption,
+    cannot_tell,
+    certified_lines,
+    claim_title,
+    headline,
+    k_doubt,
+    spent,
+)
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -80,11 +89,16 @@ def _version() -> str:
 
 
 def _answer(result: Result) -> str:
-    mark = "✓" if result.certified else "!" if result.status == "contradicted" else "?"
+    mark = "✓" if result.certified else "!" if result.status in ("contradicted", "doubtful") else "?"
     said = headline(result).removesuffix(".")
     head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
-    parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
+    parts = [
+        f"<p><strong>{clean(head)}</strong></p>",
+        f"<p>{clean(_sentence(result))}</p>",
+        _doubts(result),
+        _needs(result),
+    ]
     if result.failure:
         parts.insert(1, f"<p>{clean(result.failure)}</p>")
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
@@ -96,13 +110,26 @@ def _sentence(result: Result) -> str:
     if result.certified:
         return f"{arms} in {counted(groups, 'group')}. The certificate below says what this rests on."
     guess = f"{arms}. The {counted(groups, 'group')} below {plural(groups, 'is')} a guess."
-    if result.status == "stopped":
+    if result.status == "stopped" or result.assumptions:
         return guess
     at_least = counted(result.n_groups_at_least, "group")
     return (
         f"{guess} Certified, wrong with probability at most {percent(result.delta)}: there "
         f"{plural(result.n_groups_at_least, 'is')} at least {at_least}, and every pair shown as told apart differs."
     )
+
+
+def _doubts(result: Result) -> str:
+    """Assumptions that the samples refute, and what would be certified without that."""
+    if not result.assumptions:
+        return ""
+    listed = [f"<li>{clean(assumption(one))}</li>" for one in result.assumptions]
+    shown = f"<ul>{''.join(listed[:_MOST_NEEDS])}</ul>"
+    if len(listed) > _MOST_NEEDS:
+        rest = f"<ul>{''.join(listed[_MOST_NEEDS:])}</ul>"
+        shown += _details(counted(len(listed) - _MOST_NEEDS, "more doubt"), rest)
+    lines = "".join(f"<p>{clean(line)}.</p>" for line in certified_lines(result))
+    return f"<p>The samples speak against what a certificate assumes:</p>{shown}{lines}"
 
 
 def _needs(result: Result) -> str:
@@ -125,6 +152,8 @@ def _facts(result: Result) -> str:
         "Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}",
         "Delta": f"{result.delta:g}",
     }
+    if result.k_doubt is not None:
+        facts["K"] = k_doubt(result)[0].removeprefix("K: ")
     if result.price:
         facts["Spent"] = spent(result)
     if result.seconds:
@@ -223,7 +252,8 @@ def _certificate(result: Result) -> str:
     lines = result.certificate().splitlines()
     whole = "\n".join("  " * line.startswith("  ") + clean(line) for line in lines)
     text = _details("The whole certificate as text", f"<pre>{whole}</pre>")
-    return f"<h2>Certificate of {clean(why.strategy)}</h2><p><b>Claim:</b> {clean(why.claim)}</p>{parts}{text}\n"
+    claim = f"<p><b>{claim_title(result)}:</b> {clean(why.claim)}</p>"
+    return f"<h2>Certificate of {clean(why.strategy)}</h2>{claim}{parts}{text}\n"
 
 
 def _pictures(result: Result) -> str:
@@ -249,11 +279,12 @@ def _figure(title: str, picture: str, caption: str) -> str:
 
 def _pairs(result: Result) -> str:
     if len(by_group(result)) <= MOST_NODES:
+        sure = "" if result.assumptions else ", which is certified"
         return _figure(
             "Evidence of every pair",
             svg.draw_pairs(pair_map(result)),
-            "Each cell is a pair of arms. A full square: told apart, which is certified. A small square: not told "
-            "apart. The colour is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
+            f"Each cell is a pair of arms. A full square: told apart{sure}. A small square: not told apart. The colour "
+            "is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
         )
     return _figure(
         "Evidence between groups",

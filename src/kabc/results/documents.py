@@ -77,6 +77,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "levels": {
             column: [[float(code), text] for code, text in known.items()] for column, known in result.levels.items()
         },
+        "block": int(result.block),
         "price": float(result.price),
         "n_lost": int(result.n_lost),
         "spent": float(result.spent),
@@ -149,6 +150,7 @@ def result_of(document: Document) -> Result:
         k_doubt=document.k_doubt,
         failure=document.failure,
         n_lost=document.n_lost,
+        block=document.block,
         price=document.price,
         seconds=document.seconds,
         columns=tuple(document.columns),

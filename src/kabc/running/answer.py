@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.words import counted
 from kabc.results.forecast import more_samples
 from kabc.results.values import Result, Trace
-from kabc.running.record import drift_notes
+from kabc.running import watch
 from kabc.running.sources import Sources
-from kabc.strategies.answers import Status
+from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.base import Strategy
+
+# a refuted assumption takes the certificate away; of these, nothing else has to be said
+_CERTIFIES: tuple[Status, ...] = ("decided", "contradicted", "budget", "exhausted", "stalled")
 
 
 @dataclass(frozen=True)
@@ -31,18 +34,19 @@ class Ending:
 
 def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
-    samples = sources.kept.by_name(sources.names)
+    watched = sources.watch
+    refuted = () if watched is None else watched.assumptions(sources.names, sources.columns)
     n_arms = len(sources)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
     labels = placed(found, sources.drawn).labels
     return Result(
         names=sources.names,
         labels=labels,
-        status=ended.status,
+        status="doubtful" if refuted and ended.status in _CERTIFIES else ended.status,
         evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
         samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
         rounds=tuple(strategy.rounds),
-        guarantee=strategy.guarantee(),
+        guarantee=_watched(strategy.guarantee(), watched),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken else strategy.n_groups_at_least,
@@ -50,17 +54,26 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         seed=sources.seed,
         n_pilot=ended.n_pilot,
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
-        notes=(*sources.notes, *ended.notes, *drift_notes(samples, sources.columns)),
+        notes=(*sources.notes, *ended.notes, *(() if watched is None else watched.notes(sources.names))),
+        assumptions=refuted,
+        block=sources.block,
         set_aside=reasons(labels, sources),
         price=sources.price,
         n_lost=sources.n_lost,
         seconds=ended.seconds,
         columns=sources.columns,
         levels={column: dict(known) for column, known in sources.levels.items()},
-        samples=samples,
+        samples=sources.kept.by_name(sources.names),
         trace=ended.trace,
-        needs=_needs(strategy, sources),
+        k_doubt=getattr(strategy, "k_doubt", None),
+        needs=None if refuted else _needs(strategy, sources),
     )
+
+
+def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:
+    """What a strategy says of itself, and which of its assumptions were watched."""
+    lines = (watch.OFF, watch.NOT_SEEN) if watched is None else watched.lines()
+    return replace(why, assumptions=(*why.assumptions, *lines))
 
 
 def placed(found: Partition, drawn: Sequence[int]) -> Partition:

@@ -14,12 +14,13 @@ from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.words import counted
 from kabc.results.values import Result
 from kabc.running.answer import Ending, answer
+from kabc.running.blocks import block_length, few_blocks
 from kabc.running.interrupts import Interrupts, uninterrupted
 from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.pilot import PILOT_ROUND, chosen_kernel
 from kabc.running.progress import Ticker
 from kabc.running.record import Tracer
-from kabc.running.settings import Settings
+from kabc.running.settings import AUTO, Settings
 from kabc.running.snapshots import Listener, Snapshot
 from kabc.running.sources import Sources
 from kabc.strategies.answers import Status
@@ -50,6 +51,9 @@ class Run:
         """Check, choose a kernel if one is needed, and run until something ends it."""
         self.settings.check(len(self.sources))
         try:
+            self._cut()
+            if self.sources.watch is not None:
+                self.sources.watch.look(self.sources.arms, self.sources.block)
             status = self._ended()
             self._over()
         except KeyboardInterrupt:
@@ -71,6 +75,16 @@ class Run:
         if self.interrupts is not None:
             self.interrupts.over()
 
+    def _cut(self) -> None:
+        """Find the length of the blocks if it is asked for, and cut the pools into blocks."""
+        if self.settings.block == AUTO:
+            found = block_length(self.settings, self.sources, self.show)
+            self.settings = replace(self.settings, block=found.length)
+            self.n_pilot, self._number = found.n_pilot, found.last_round
+            self.notes += found.notes
+        self.sources.cut(self.settings.block_length)
+        self.notes += few_blocks(self.sources)
+
     def _affordable(self) -> int:
         """Samples of each arm that budget and pools allow; 2 if nothing limits them."""
         limits = list(self.sources.pools.values())
@@ -87,7 +101,8 @@ class Run:
             return self._answer_of(self._strategy, self._status(self._strategy, status))
 
     def _without_kernel(self, status: Status) -> Result:
-        self.notes.append("stopped during the pilot: no kernel was chosen, nothing was tested")
+        chosen = "kernel" if self.settings.by_kernel else "length of blocks"
+        self.notes.append(f"stopped during the pilot: no {chosen} was chosen, nothing was tested")
         stand_in = self.settings.build(len(self.sources), Gaussian(bandwidth=1.0), self._affordable())
         return replace(self._answer_of(stand_in, status), kernel="")
 

@@ -131,9 +131,13 @@ class Stepwise(ABC):
 
     A strategy that computes with small matrices sets `one_blas_thread`: it is then run with one thread of BLAS, because
     more of them would wait for each other.
+
+    A strategy that tests blocks sets `block`: this many consecutive samples are one. It asks for whole blocks, and
+    counts samples all the same.
     """
 
     one_blas_thread: bool = False
+    block: int = 1
 
     def __init__(self, n_arms: int, delta: float) -> None:
         self.n_arms = arms_number(n_arms)
@@ -160,12 +164,12 @@ class Stepwise(ABC):
         return Rounds(self._rounds, len(self._rounds))
 
     def ask(self) -> Request:
-        self._asked = {} if self.stopped else self._request()
+        self._asked = {} if self.stopped else {arm: n * self.block for arm, n in self._request().items()}
         return dict(self._asked)
 
     @abstractmethod
     def _request(self) -> Request:
-        """What to draw next, as long as it has not stopped."""
+        """What to draw next, in blocks, as long as it has not stopped."""
 
     def _take(self, rows: Sequence[NDArray[Any]]) -> None:
         """Book the samples of a tell that was found right: the request is answered."""
@@ -173,8 +177,8 @@ class Stepwise(ABC):
         self._n_samples += sum(map(len, rows))
 
     def _close_round(self, n: int, n_groups: int) -> None:
-        """Book a round with all of delta, n samples of an arm behind it."""
-        self._rounds.append(Round(len(self._rounds) + 1, self.delta, n, self._n_samples, n_groups))
+        """Book a round with all of delta, n blocks of an arm behind it."""
+        self._rounds.append(Round(len(self._rounds) + 1, self.delta, n * self.block, self._n_samples, n_groups))
 
 
 def kernel_given(value: object) -> Kernel:
@@ -214,6 +218,11 @@ def checked_samples(
             raise error.of_arm(arm) from None
         rows.append(points)
     return rows
+
+
+def in_blocks(rows: Sequence[Array], length: int) -> list[Array]:  # arrays (count_i, d) -> (count_i / L, L d)
+    """Each block of consecutive samples as one."""
+    return [points.reshape(len(points) // length, -1) for points in rows]
 
 
 def _short(request: Request) -> str:

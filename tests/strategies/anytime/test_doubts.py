@@ -2,51 +2,100 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from scipy import stats
 
 from kabc.core.arrays import Array, Index
-from kabc.core.scores.discriminant import RIDGES, Moments
-from kabc.core.scores.maps import Scaled
-from kabc.strategies.anytime.doubts import log_doubt, looks_split
-from kabc.strategies.anytime.learning import SCALES, Learning
-from tests.strategies.anytime.books import lesson
+from kabc.core.scores.maps import Ranks, Scaled
+from kabc.strategies.anytime.doubts import LIMIT, Doubt, log_factor
+from kabc.strategies.anytime.learning import Batch
 
 TWO_GROUPS = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 WHOLE = np.array([0.0, 0, 0, 0, 5, 5, 5, 5])  # means of the arms
 SPLIT = np.array([0.0, 0, 9, 9, 5, 5, 5, 5])
-EVEN = np.full(len(RIDGES), -np.log(len(RIDGES)))
+ODD = np.array([0.0, 0, 0, 9, 5, 5, 5, 5])
 
 
-def drawn(means: Array, count: int, seed: int) -> tuple[Array, Index]:
-    rng = np.random.default_rng(seed)
-    owners = np.repeat(np.arange(len(means)), count)
-    return rng.normal(means[owners], 1.0)[:, None], owners
+def rounds(means: Array, count: int, seed: int) -> list[Batch]:
+    """Two samples of each arm, then one in each round."""
+    rng, arms = np.random.default_rng(seed), list(range(len(means)))
+    sizes = [2] + [1] * (count - 2)
+    return [Batch.of(arms, [rng.normal(mean, 1.0, (n, 1)) for mean in means]) for n in sizes]
 
 
-def doubt(means: Array, count: int = 8, seed: int = 0, labels: Index = TWO_GROUPS) -> float:
-    samples, owners = drawn(means, count, seed)
-    return log_doubt([Moments(Scaled().fitted(samples), len(means))], EVEN, samples, owners, labels)
+def doubt(means: Array, count: int = 10, seed: int = 0, labels: Index = TWO_GROUPS) -> float:
+    found = Doubt(labels, [Scaled()])
+    found.follow(rounds(means, count, seed))
+    return found.log_evidence
 
 
-def test_a_group_of_two_distributions_is_doubted_and_whole_groups_are_not() -> None:
-    assert doubt(SPLIT) > np.log(20)
-    assert doubt(WHOLE) < np.log(20)
+@pytest.mark.parametrize("means", [SPLIT, ODD])
+def test_a_group_of_two_distributions_is_doubted(means: Array) -> None:
+    assert doubt(means) > np.log(LIMIT)
+
+
+def test_whole_groups_are_not_doubted() -> None:
+    assert doubt(WHOLE) < np.log(LIMIT)
+
+
+def test_the_limit_is_that_of_the_theory() -> None:
+    assert LIMIT == 20  # 1 / 5 %: Ville's inequality, for all looks together
 
 
 def test_doubt_grows_with_the_samples_of_a_split_group() -> None:
-    assert doubt(SPLIT, 16) > 1.5 * doubt(SPLIT, 8) > 0
+    assert doubt(SPLIT, 20) > 1.5 * doubt(SPLIT, 10) > 0
 
 
-def test_if_groups_are_whole_the_evidence_has_mean_at_most_1() -> None:
-    found = np.exp([doubt(WHOLE, 4, seed) for seed in range(600)])
-    assert found.mean() <= 1 + 4 * found.std() / np.sqrt(len(found))
-    assert found.std() > 0.1  # something is bet
+def test_a_right_partition_is_ever_doubted_in_at_most_one_of_twenty_runs_however_often_one_looks() -> None:
+    runs, alarms = 100, 0
+    for seed in range(runs):
+        found, batches = Doubt(TWO_GROUPS, [Scaled()]), rounds(WHOLE, 12, seed)
+        highest = 0.0
+        for number in range(len(batches)):
+            found.follow(batches[: number + 1])
+            highest = max(highest, found.log_evidence)
+        alarms += highest >= np.log(LIMIT)
+    assert alarms <= stats.binom.ppf(1 - 1e-4, runs, 1 / 20)
 
 
-def test_the_check_of_the_mean_can_fail() -> None:
-    found = np.exp([doubt(SPLIT, 4, seed) for seed in range(50)])
-    assert found.mean() > 1 + 4 * found.std() / np.sqrt(len(found))
+def ways(values: Sequence[float], n: int) -> Array:
+    return np.array(list(itertools.product(values, repeat=n)))
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (1, 4), (3, 2), (5, 1), (0, 3)])
+def test_over_all_outcomes_the_factor_of_equal_arms_has_mean_at_most_1(a: int, b: int) -> None:
+    """Equation (17.1), for any scores and any number of samples of the two parts."""
+    sides = np.repeat([1, -1], [a, b])[:, None]
+    for scores in ([-2.0, 0.3, 1.5], [4.0, -0.1, 0.0], [0.5, 0.5, 3.0]):
+        outcomes = ways(scores, a + b)
+        factors = [np.exp(log_factor(x[:, None], sides, np.zeros(a + b, dtype=np.intp), 99.0))[0] for x in outcomes]
+        assert np.mean(factors) <= 1 + 1e-12
+
+
+def test_a_factor_gains_where_scores_are_right() -> None:
+    sides, groups = np.array([[1], [-1], [-1]]), np.zeros(3, dtype=np.intp)
+    assert log_factor(np.array([[3.0], [-3.0], [-3.0]]), sides, groups, 99.0)[0] > 1
+    assert log_factor(np.array([[-3.0], [3.0], [3.0]]), sides, groups, 99.0)[0] < -1
+
+
+def test_samples_are_bet_on_before_they_are_learnt_from() -> None:
+    """Whatever was seen before, the evidence does not grow on average over all outcomes of the next round."""
+    labels, values = np.array([0, 0, 0]), [0.0, 1.0, 5.0]
+    rng = np.random.default_rng(3)
+    past = [Batch.of([0, 1, 2], [rng.choice(values, (2, 1)) + 2.0 * (arm == 2) for arm in range(3)]) for _ in range(4)]
+    before = Doubt(labels, [Scaled(), Ranks()])
+    before.follow(past)
+    found = []
+    for samples in ways(values, 3):
+        after = Doubt(labels, [Scaled(), Ranks()])
+        after.follow([*past, Batch.of([0, 1, 2], [np.array([[x]]) for x in samples])])
+        found.append(np.exp(after.log_evidence - before.log_evidence))
+    assert np.mean(found) <= 1 + 1e-9
+    assert np.ptp(found) > 0.01  # something was bet
 
 
 def test_groups_of_one_arm_cannot_be_split() -> None:
@@ -54,22 +103,19 @@ def test_groups_of_one_arm_cannot_be_split() -> None:
 
 
 def test_arms_without_a_label_do_not_matter() -> None:
-    labels = np.array([0, 0, -1, -1, 1, 1, 1, 1])
-    assert doubt(SPLIT, labels=labels) < np.log(20)
-    assert doubt(SPLIT) > np.log(20)
+    assert doubt(SPLIT, labels=np.array([0, 0, -1, -1, 1, 1, 1, 1])) < np.log(LIMIT)
 
 
-def test_samples_may_come_in_any_order_if_those_of_each_arm_stay_in_theirs() -> None:
-    samples, owners = drawn(SPLIT, 8, 0)
-    mixed = np.argsort(np.tile(np.arange(8), len(SPLIT)), kind="stable")  # first samples of all arms, then second ones
-    learners = [Moments(Scaled().fitted(samples), len(SPLIT))]
-    expected = log_doubt(learners, EVEN, samples, owners, TWO_GROUPS)
-    assert log_doubt(learners, EVEN, samples[mixed], owners[mixed], TWO_GROUPS) == pytest.approx(expected)
+def test_the_odd_arm_is_the_suspect() -> None:
+    found = Doubt(TWO_GROUPS, [Scaled()])
+    found.follow(rounds(ODD, 10, 0))
+    few, many = found.suspects()
+    assert (few.tolist(), many.tolist()) == ([3], [0, 1, 2])
 
 
-@pytest.mark.parametrize(("means", "split"), [(SPLIT, True), (WHOLE, False)])
-def test_a_group_looks_split_once_the_evidence_is_above_20(means: Array, split: bool) -> None:
-    learning, (samples, owners) = Learning(len(means), [Scaled()]), drawn(means, 8, 0)
-    learning.absorb(lesson(learning, {arm: samples[owners == arm] for arm in range(len(means))}))
-    won = np.zeros(len(RIDGES) * len(SCALES))
-    assert looks_split(learning, won, TWO_GROUPS) == split
+def test_looking_in_between_changes_nothing() -> None:
+    batches, one, other = rounds(SPLIT, 12, 1), Doubt(TWO_GROUPS, [Scaled()]), Doubt(TWO_GROUPS, [Scaled()])
+    for number in range(len(batches)):
+        one.follow(batches[: number + 1])
+    other.follow(batches)
+    assert one.log_evidence == other.log_evidence

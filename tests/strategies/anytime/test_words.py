@@ -26,8 +26,7 @@ def test_a_decided_grouping_is_claimed_with_the_actual_numbers() -> None:
 
 def test_before_a_decision_only_pairs_are_claimed() -> None:
     assert AnytimeKABC(6, 3, 0.05).guarantee().claim == (
-        "If there are at most 3 groups, every pair listed as different really differs: wrong with probability at "
-        "most 5 %, no matter when you look."
+        "Every pair listed as different really differs: wrong with probability at most 5 %, no matter when you look."
     )
 
 

@@ -37,6 +37,15 @@ class Scorer:
         return np.asarray(features @ self.weights - self.offsets)
 
 
+@dataclass(frozen=True)
+class Space:
+    """Features times `basis` are whitened up to the ridge; `noise` is the mean squared length of one sample there."""
+
+    basis: Array  # (D, D)
+    means: Array  # (N, D), whitened means of the arms
+    noise: float
+
+
 class Moments:
     """Statistics that a discriminant needs, under one fitted map: sums by arm, and second moments of all samples."""
 
@@ -61,6 +70,10 @@ class Moments:
         If some groups are known, all other arms join the nearest one. If none is known, average linkage groups the
         arms of `core` first.
         """
+        return [self._scorer(space.means, space.basis, core, known, n_groups) for space in self.spaces()]
+
+    def spaces(self) -> list[Space]:
+        """The features as each ridge sees them."""
         assert self._sums is not None
         means = self._sums / np.maximum(self.counts, 1)[:, None]
         values, vectors = np.linalg.eigh(self._covariance(means))
@@ -68,8 +81,8 @@ class Moments:
         unit = max(float(values.max()), 1e-12)
         made = []
         for ridge in RIDGES:
-            whitened = means @ (vectors / np.sqrt(values + ridge * unit))
-            made.append(self._scorer(whitened, vectors / np.sqrt(values + ridge * unit), core, known, n_groups))
+            basis = vectors / np.sqrt(values + ridge * unit)
+            made.append(Space(basis, means @ basis, float((values / (values + ridge * unit)).sum())))
         return made
 
     def _covariance(self, means: Array) -> Array:  # (N, D) -> (D, D)

@@ -1,8 +1,20 @@
 """Doubts about K: does a group of the partition hold arms of two distributions?
 
-This is a heuristic. It can only delay an answer. Half of the samples of each arm teach scores for K + 1 groups. The
-other half is bet on these scores: where a group was split, arms of one part are matched with arms of the other. If all
-arms of each group are the same, these factors have mean at most 1 (kabc.core.evidence.betting).
+| symbol | here          | meaning                                                                                |
+|--------|---------------|----------------------------------------------------------------------------------------|
+| D      | `labels`      | the partition in doubt                                                                 |
+| X_D(t) | `log_evidence`| evidence after round t that some group of D is two                                     |
+| a, b   |               | samples of a round from part A and part B of a split group                             |
+| w      |               | a / (a + b)                                                                            |
+| W_e    | `_gains`      | what each expert has won: a kind of split, a scorer, and a scale                       |
+
+All rounds are replayed with the groups of D taken for granted. Before a round, each group is split in some way that
+earlier samples suggest. In the round, a and b samples of the parts multiply the evidence by
+
+    prod_A r(x) / (w r(x) + 1 - w)  *  prod_B 1 / (w r(y) + 1 - w),    r = exp(l).                              (17.1)
+
+If all arms of each group of D are the same, X_D is a supermartingale that starts at 1. So it ever reaches 20 with
+probability at most 5 %, however often one looks (docs/theory.md, section 17).
 """
 
 from __future__ import annotations
@@ -12,64 +24,116 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kabc.core.arrays import Array, Index, Mask
+from kabc.core.arrays import Array, Index
 from kabc.core.evidence import betting
-from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import Moments
-from kabc.strategies.anytime.learning import SCALES, Learning
+from kabc.core.scores.discriminant import RIDGES, Moments
+from kabc.core.scores.maps import FeatureMap
+from kabc.strategies.anytime.learning import Batch, fitted_maps
+from kabc.strategies.anytime.splits import KINDS, Splits, guessed
 
-_LIMIT = math.log(20)  # log evidence that K is too small, above which a settled partition is not accepted yet
-
-
-def looks_split(learning: Learning, common: Array, labels: Index) -> bool:  # (E,), (N,)
-    """Whether a group looks like two; `common` is what each expert has won, labels are -1 for other arms."""
-    won = common.reshape(-1, len(SCALES)).max(axis=1)  # by each scorer, at its better scale
-    return log_doubt(learning.learners, betting.fixed_share(won, 0.5), *learning.samples(), labels) > _LIMIT
-
-
-def log_doubt(
-    learners: Sequence[Moments], log_weights: Array, samples: Array, owners: Index, labels: Index
-) -> float:  # (S,), (n, d), (n,), (N,)
-    """Log evidence that one of the groups is two, scorers averaged by weight; labels are -1 for other arms."""
-    core = np.flatnonzero(labels >= 0)
-    n_groups = int(labels.max()) + 1
-    later = _turns(owners) % 2 == 1
-    matched, starts, base = _by_arm(owners, later, core)
-    found = []
-    for learner in learners:
-        half = Moments(learner.map, len(labels))
-        features = learner.map(samples)
-        half.absorb(features[~later], owners[~later])
-        for scorer in half.scorers(core, np.full(len(labels), -1, dtype=np.intp), n_groups + 1):
-            split = scorer.labels[core]
-            block = Block(scorer.scores(features[matched]), split, starts, base, math.inf)
-            found.append(_of_parts(block.pairs(np.arange(len(core))), labels[core], split))
-    return float(betting.mixture(np.array(found), log_weights))
+LIMIT = 20.0  # evidence at which K is in doubt: a right K is ever doubted with probability at most 1/20 (17.2)
+_GROWTH = 1.4  # samples at a guess over those at the guess before
+_SCALES = (0.1, 0.3, 1.0)  # of a score: guesses from few samples in many dimensions are too sure
+_FADING = 0.2  # of what an expert has won before, when guesses are made anew
+_SHARE = 0.05  # part of the experts' weights that is dealt out evenly at each guess
 
 
-def _of_parts(pairs: Array, groups: Index, split: Index) -> float:  # (C, C), (C,), (C,)
-    """Log factor of arms matched across the two largest parts of each split group, averaged over these groups."""
-    each = []
-    for group in np.unique(groups):
-        parts, sizes = np.unique(split[groups == group], return_counts=True)
-        if len(parts) > 1:
-            first, second = parts[np.argsort(-sizes, kind="stable")[:2]]
-            one, other = (np.flatnonzero((groups == group) & (split == part)) for part in (first, second))
-            each.append(pairs[one[: len(other)], other].sum())
-    return float(betting.mixture(np.array(each), np.full(len(each), -math.log(len(each))))) if each else 0.0
+class Doubt:
+    """The evidence that a group of one fixed partition is two, brought up to date batch by batch."""
+
+    def __init__(
+        self, labels: Index, maps: Sequence[FeatureMap] | None, block: int = 1
+    ) -> None:  # (N,), -1: in no group
+        self.labels = labels
+        self._maps, self._block = maps, block
+        self._learners: tuple[Moments, ...] = ()
+        self._splits: list[Splits] = []  # for each learner and ridge
+        self._seen: list[Batch] = []
+        self._n_seen = self._n_fitted = self._n_guessed = 0
+        self._learnt = 0  # batches that the guess knows
+        self._gains: Array = np.zeros(0)  # (E,), before the guess
+        self._since: Array = np.zeros(0)  # (E,), since the guess
+        self._before = 0.0  # log evidence before the guess
+
+    @property
+    def log_evidence(self) -> float:
+        """log X_D now."""
+        if not len(self._since):
+            return 0.0
+        won = float(betting.mixture(self._since, betting.fixed_share(self._gains, _SHARE)))
+        return self._before + won
+
+    def follow(self, batches: Sequence[Batch]) -> None:
+        """Take in all batches of the run that are new."""
+        for batch in batches[len(self._seen) :]:
+            if self._splits:
+                self._since = self._since + self._log_factors(batch)  # (17.1), bet before it is learnt from
+            self._seen.append(batch)
+            self._n_seen += len(batch.samples)
+            if self._n_seen >= _GROWTH * self._n_guessed:
+                self._guess()
+
+    def suspects(self) -> tuple[Index, Index]:
+        """The two parts that the best expert sees in the group that looks most like two; the smaller one first."""
+        if not self._splits:
+            return self.labels[:0], self.labels[:0]
+        scorer, kind = divmod(int((self._gains + self._since)[:-1].argmax()), KINDS)
+        splits = self._splits[scorer // len(_SCALES)]
+        group = int(splits.strength[kind].argmax())
+        sides = np.where(self.labels == group, splits.sides[kind], 0)
+        parts = np.flatnonzero(sides > 0), np.flatnonzero(sides < 0)
+        return parts if len(parts[0]) <= len(parts[1]) else parts[::-1]
+
+    def _log_factors(self, batch: Batch) -> Array:  # -> (E,)
+        """What this round multiplies the wealth of each expert by."""
+        owners = batch.owners
+        groups = self.labels[owners]
+        inside = groups >= 0
+        found = []
+        for number, learner in enumerate(self._learners):
+            features = learner.map(batch.samples[inside])
+            for splits in self._splits[number * len(RIDGES) : (number + 1) * len(RIDGES)]:
+                scores, sides = splits.scores(features, groups[inside]), splits.sides[:, owners[inside]].T
+                found += [log_factor(scale * scores, sides, groups[inside], self._cap) for scale in _SCALES]
+        return np.concatenate([*found, [0.0]])
+
+    @property
+    def _cap(self) -> float:
+        """The largest score that is believed. One sample must not ruin an expert."""
+        return math.log1p(self._n_guessed)
+
+    def _guess(self) -> None:
+        """Learn from all samples so far, and guess how groups could be split."""
+        self._before = self.log_evidence
+        self._gains = _FADING * self._gains + self._since
+        self._learn()
+        self._splits = [splits for learner in self._learners for splits in guessed(learner, self.labels)]
+        self._n_guessed = self._n_seen
+        n_experts = len(self._splits) * KINDS * len(_SCALES) + 1  # the last one never bets
+        self._since = np.zeros(n_experts)
+        if len(self._gains) != n_experts:
+            self._gains = np.zeros(n_experts)
+
+    def _learn(self) -> None:
+        if self._n_seen >= 2 * self._n_fitted:
+            past = np.concatenate([batch.samples for batch in self._seen])
+            maps = fitted_maps(past, self._maps, self._block)
+            self._learners = tuple(Moments(one, len(self.labels)) for one in maps)
+            self._n_fitted, self._learnt = self._n_seen, 0
+        new = self._seen[self._learnt :]
+        samples, owners = np.concatenate([b.samples for b in new]), np.concatenate([b.owners for b in new])
+        for learner in self._learners:
+            learner.absorb(learner.map(samples), owners)
+        self._learnt = len(self._seen)
 
 
-def _turns(owners: Index) -> Index:  # (n,) -> (n,)
-    """For each sample, how many earlier samples its arm has."""
-    order = np.argsort(owners, kind="stable")
-    firsts = np.flatnonzero(np.diff(owners[order], prepend=-1))
-    turns = np.empty(len(owners), dtype=np.intp)
-    turns[order] = np.arange(len(owners)) - np.repeat(firsts, np.diff(firsts, append=len(owners)))
-    return turns
-
-
-def _by_arm(owners: Index, later: Mask, core: Index) -> tuple[Index, Index, int]:
-    """Rows of the later half, sorted by arm, the same number for each arm; where each arm starts; that number."""
-    rows = [np.flatnonzero(later & (owners == arm)) for arm in core.tolist()]
-    base = min(len(each) for each in rows)
-    return np.concatenate([each[:base] for each in rows]), np.arange(len(core) + 1) * base, base
+def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:  # (n, T), (n, T), (n,) -> (T,)
+    """Log of (17.1) for each kind of split, all groups together."""
+    scores = np.clip(scores, -cap, cap)
+    in_a, in_b = sides > 0, sides < 0
+    member = groups[:, None] == np.arange(int(groups.max(initial=0)) + 1)  # (n, G)
+    a, b = member.T.astype(float) @ in_a, member.T.astype(float) @ in_b  # (G, T)
+    share = (a / np.maximum(a + b, 1))[groups]  # (n, T), w
+    with np.errstate(divide="ignore"):  # log 0 = -inf where a part has no samples: its factor is 1
+        mixed = np.logaddexp(np.log(share) + scores, np.log1p(-share))
+    return np.asarray(np.where(in_a, scores - mixed, np.where(in_b, -mixed, 0.0)).sum(axis=0))

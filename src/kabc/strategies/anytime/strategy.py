@@ -7,8 +7,8 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 |--------|-----------------|-------------------------------------------------------------------------------------------|
 | core   | `core.py`       | some arms, often all of them, are compared with each other                                |
 |        | `review.py`     | their partition is guessed; a guess that wins bets is claimed and proven (`claims.py`)    |
-|        | `doubts.py`     | a settled partition of the core waits while a group looks like two                        |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
+| both   | `check.py`      | a settled partition waits while a group looks like two (`doubts.py`, `splits.py`)         |
 
 Without K there is only the core, with all arms, and no guess. The run stops when all pairs are told apart, or when
 nothing new is being learned (`stalling.py`).
@@ -33,10 +33,11 @@ from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import expect_several_groups, positive_number, whole_number
+from kabc.core.settings import expect_several_groups, positive_number, whole_number, yes_or_no
 from kabc.strategies.answers import Guarantee, Status
-from kabc.strategies.anytime import doubts, forecast, pace, words
+from kabc.strategies.anytime import forecast, pace, words
 from kabc.strategies.anytime.assignment import Assignment
+from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
@@ -46,7 +47,7 @@ from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
-from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples
+from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.outlook import Outlook
 
@@ -76,6 +77,12 @@ class AnytimeKABC(Stepwise):
         Feature maps that scores are learned on. Default: `kabc.core.scores.maps.default_maps`.
     seed : int, default 0
         Chooses the arms to start with when there are many.
+    block : int, default 1
+        This many consecutive samples of an arm form one: their features are averaged. Then only blocks must be
+        independent, not samples (docs/theory.md, section 20).
+    check_k : bool, default True
+        Whether to look, before it decides, if a group is two. If so, it ends "doubtful" instead of "decided". With the
+        right K this happens with probability at most 5 %.
     patience : float or None, default 2.5
         Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
         (docs/anytime.md). None: it never does.
@@ -107,16 +114,21 @@ class AnytimeKABC(Stepwise):
         *,
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
+        block: int = 1,
+        check_k: bool = True,
         patience: float | None = PATIENCE,
     ) -> None:
         super().__init__(n_arms, delta)
+        self.block = whole_number("block", block, 1)
         expect_several_groups(n_clusters)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         self._fewest = self.n_clusters or 2  # arms that it takes to find anything
         order = np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms)
-        self._learning = Learning(self.n_arms, maps)
+        self._learning = Learning(self.n_arms, maps, self.block)
         self._assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
         self._standing: Representatives | None = None  # of the second phase
+        checked = yes_or_no("check_k", check_k) and self.n_clusters is not None
+        self._check = KCheck(maps, self.block) if checked else None
         self._at_least = 1
         self._dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
         self._held_before = _FEWEST  # the most samples of an arm when the last one was set aside
@@ -144,6 +156,11 @@ class AnytimeKABC(Stepwise):
         return self._at_least
 
     @property
+    def k_doubt(self) -> float | None:
+        """Evidence that a group is two, to 1: there may be more than K groups. None if that was not looked at."""
+        return None if self._check is None else self._check.ratio
+
+    @property
     def stops_by_itself(self) -> bool:
         """Whether it needs no budget: K is known, or it stops when nothing new is being learned."""
         return self.n_clusters is not None or self.patience is not None
@@ -152,15 +169,20 @@ class AnytimeKABC(Stepwise):
 
     def _request(self) -> Request:
         counts = self._learning.counts
-        if self._assignment is not None:
+        if self._assignment is not None and not self._assignment.decided:
             return self._assignment.request(counts)
+        if self._check is not None and not self._review.doubted:
+            in_doubt = self._check.request(counts, self._dry)
+            if in_doubt:
+                return in_doubt
         arms = self._core_arms()
         return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
 
     def _core_arms(self) -> Index:
         """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
         trusted = self._review.trusted
-        return np.sort(self._live) if trusted is None else trusted.wanted(self._wealth.all_apart(), self._dry)
+        wanted = self._live[:0] if trusted is None else trusted.wanted(self._wealth.all_apart(), self._dry)
+        return wanted if len(wanted) else np.sort(self._live)
 
     @property
     def _live(self) -> Index:
@@ -178,7 +200,7 @@ class AnytimeKABC(Stepwise):
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, None, self._learning.columns)
         assert self._asked is not None
-        lesson = self._learning.read(Batch.of(list(self._asked), rows))
+        lesson = self._learning.read(Batch.of(list(self._asked), in_blocks(rows, self.block)))
         # Nothing above changed the state; nothing below can fail.
         if self._learning.scorers:
             self._bet(lesson)
@@ -239,9 +261,10 @@ class AnytimeKABC(Stepwise):
             self._review.set_aside(self._dry, self._wealth.all_apart())
         else:  # nothing was drawn yet: begin as if there were only the other arms
             order = self._core.order[~self._dry[self._core.order]]
-            self._status = "exhausted" if len(order) < self._fewest else None
-            if not self.stopped:
+            if len(order) >= self._fewest:
                 self._begin(order)
+            else:
+                self._status = "exhausted"
             return
         self._judge(len(self._rounds))
         if not self.stopped:
@@ -280,17 +303,20 @@ class AnytimeKABC(Stepwise):
         if len(columns) == self.n_clusters:
             self._assignment = self._assigned(columns)
             self._at_least = max(self._at_least, self._assignment.n_groups_at_least)
-            if self._assignment.decided:
+            if self._assignment.decided and self._passes(self._assignment.labels):
                 self._status = "decided"
         elif not self._has_enough() or self._is_starved():
             self._status = "exhausted"
         if self.n_clusters is not None and self._at_least > self.n_clusters:
             self._status = "contradicted"
+            if self._wealth.claimed is not None:
+                # The claim is refuted. It proves that there are more than K groups, but not how many more.
+                self._at_least = self.n_clusters + 1
 
     def _ended_without_k(self) -> Status | None:
         if np.count_nonzero(self._wealth.apart_in_core) == self._core.size * (self._core.size - 1):
             return "decided"  # every arm is a group of its own
-        if self._stalling is not None and self._stalling.stalled(self.n_samples, self._wealth):
+        if self._stalling is not None and self._stalling.stalled(self.n_samples // self.block, self._wealth):
             return "stalled"
         return None
 
@@ -304,8 +330,11 @@ class AnytimeKABC(Stepwise):
         proven = claim if claim is not None and claim.proven(self._wealth.all_apart()) else None
         complete = len(found.representatives) == self.n_clusters and bool((found.labels[live] >= 0).all())
         if proven is not None or (complete and not found.contradicted):
-            self._review.doubted = self._doubts(found.labels[live] if proven is None else proven.labels[self._live])
-            return () if self._review.doubted else self._appointed(found, proven, number)
+            labels = np.full(self.n_arms, -1, dtype=np.intp)
+            labels[self._core.arms] = found.labels if proven is None else proven.labels[self._core.arms]
+            passed = self._passes(labels)
+            self._review.doubted = self._check is not None and self._check.doubted
+            return self._appointed(found, proven, number) if passed else ()
         if self._core.is_spent(self._learning.counts):
             self._widen()
         return ()
@@ -330,13 +359,22 @@ class AnytimeKABC(Stepwise):
         self._at_least = max(self._at_least, found.n_groups_at_least)
         return found
 
-    def _doubts(self, groups: Index) -> bool:  # groups of the arms that can be drawn
-        """Whether a group looks like two: then go on until that passes, or K is contradicted."""
-        if not self._wealth.n_experts or not len(groups):
-            return False
-        labels = np.full(self.n_arms, -1, dtype=np.intp)
-        labels[self._live] = groups
-        return doubts.looks_split(self._learning, self._wealth.common_gains(self._wealth.n_experts), labels)
+    def _passes(self, labels: Index) -> bool:  # (N,)
+        """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
+        if self._check is None:
+            return True
+        verdict = self._check.look(labels, self._learning.batches)
+        if verdict == "open" and not self._can_look_again():
+            verdict = "doubtful" if self._check.doubted else "passed"
+        if verdict == "doubtful":
+            self._status = "doubtful"
+        return verdict == "passed"
+
+    def _can_look_again(self) -> bool:
+        """Whether there are samples to be had of the arms in doubt."""
+        assert self._check is not None
+        in_core = self._assignment is None and len(self._live) > 1
+        return in_core or bool(self._check.request(self._learning.counts, self._dry))
 
     def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
         """The representatives; from now on arms outside the core are compared with them."""
@@ -378,12 +416,13 @@ class AnytimeKABC(Stepwise):
         if self._status == "decided":
             alone = np.where(self._learning.counts > 0, np.arange(self.n_arms), -1)  # without K: all pairs told apart
             return Partition.of((alone if self.n_clusters is None else labels).tolist(), certified=True)
+        if self._status == "doubtful" and self._check is not None and self._check.labels is not None:
+            labels = self._check.labels
         guess: Index = np.zeros(self.n_arms, dtype=np.intp)
         if self.n_clusters is not None and self._learning.scorers:
             guess = np.where(labels >= 0, labels, self._learning.groups_seen(self._wealth.best_expert))
-            guess = np.maximum(guess, 0)
-        seen = self._wealth.evidence(self._learning.counts, copied=False)
-        found = agreeing(Partition.of(guess.tolist()), seen, self._at_least, self.n_clusters)
+            guess = np.maximum(guess, 0)  # arms without samples: anywhere
+        found = agreeing(Partition.of(guess.tolist()), self._seen(copied=False), self._at_least, self.n_clusters)
         return self._without_unknown(found, labels) if self._learning.scorers else found
 
     def _without_unknown(self, guess: Partition, labels: Index) -> Partition:  # (N,)
@@ -394,7 +433,19 @@ class AnytimeKABC(Stepwise):
         return Partition.of(np.where(left_out, -1, guess.labels).tolist())
 
     def evidence(self) -> Evidence:
-        return self._wealth.evidence(self._learning.counts)
+        return self._seen(copied=True)
+
+    def _seen(self, *, copied: bool) -> Evidence:
+        holds = self._status != "contradicted"
+        return self._wealth.evidence(self._learning.counts * self.block, copied=copied, claim_holds=holds)
 
     def guarantee(self) -> Guarantee:
-        return words.guarantee(self._shares, self._core, self._review, self.status, bool(self._dry.any()))
+        return words.guarantee(
+            self._shares,
+            self._core,
+            self._review,
+            self.status,
+            claimed=self._wealth.claimed is not None,
+            block=self.block,
+            set_aside=bool(self._dry.any()),
+        )

@@ -41,6 +41,9 @@ class Wealth:
     limits: Array  # (N, C)
     told: Counts  # (N, C), the round that told a pair apart, 0 where none has
     gains: Array  # (N, C, E)
+    claimed: Mask | None = None  # (N, C), pairs told apart by a claim alone
+    unclaimed: tuple[Array, Array] | None = None  # best and limits of these pairs before the claim
+    n_core: int = 0  # columns when the claim was proven
 
     @classmethod
     def none(cls, n_arms: int) -> Wealth:
@@ -119,6 +122,8 @@ class Wealth:
         new = np.zeros(self.told.shape, dtype=np.bool_)
         placed = labels[core] >= 0  # the claim is not about arms that were set aside
         new[core] = (labels[core, None] != labels[core]) & placed[:, None] & placed & (self.told[core] == 0)
+        self.claimed, self.unclaimed = new, (self.best[new], self.limits[new])
+        self.n_core = len(core)
         self.told[new] = number
         self.limits[new] = limit
         self.best[new] = np.maximum(self.best[new], limit)
@@ -156,7 +161,8 @@ class Wealth:
         )
         for block in blocks:
             block[self.compared, -1] = block[arm, :-1]  # a pair has one evidence
-        return Wealth(np.append(self.compared, arm), *blocks)
+        claimed = None if self.claimed is None else np.pad(self.claimed, wide)
+        return Wealth(np.append(self.compared, arm), *blocks, claimed, self.unclaimed, self.n_core)
 
     # ------------------------------------------------------------ what was told apart
 
@@ -176,7 +182,24 @@ class Wealth:
         square[:, self.compared] = self.told > 0
         return square | square.T
 
-    def evidence(self, counts: Counts, *, copied: bool = True) -> Evidence:  # (N,)
-        """A copy for others to look at; or the books themselves, to be read at once."""
+    def evidence(self, counts: Counts, *, copied: bool = True, claim_holds: bool = True) -> Evidence:  # (N,)
+        """A copy for others to look at; or the books themselves, to be read at once.
+
+        Where a claim was refuted, it is always a copy with only what is proven without the claim.
+        """
+        if not claim_holds and self.claimed is not None:
+            return self._without_claim(counts)
         blocks = (self.told, counts, self.best, self.limits, self.compared)
         return Evidence.of_bets(*(block.copy() for block in blocks) if copied else blocks)
+
+    def _without_claim(self, counts: Counts) -> Evidence:  # (N,)
+        assert self.claimed is not None
+        assert self.unclaimed is not None
+        told, best, limits = self.told.copy(), self.best.copy(), self.limits.copy()
+        told[self.claimed] = 0
+        best[self.claimed], limits[self.claimed] = self.unclaimed
+        outside = np.setdiff1d(np.arange(len(told)), self.compared[: self.n_core])
+        # Their limit takes for granted that representatives differ (12.3), which the claim has shown.
+        told[outside], limits[outside] = 0, np.inf
+        told[:, self.n_core :], limits[:, self.n_core :] = 0, np.inf
+        return Evidence.of_bets(told, counts.copy(), best, limits, compared=self.compared.copy())

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from kabc.core.words import counted
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
-from kabc.strategies.wording import main_claim, pairs_claim
+from kabc.strategies.wording import exactly, main_claim, pairs_claim
 
 _WHEN = ", no matter when you look"
 _SET_ASIDE = (
@@ -19,17 +20,25 @@ _SET_ASIDE = (
 
 
 def guarantee(
-    shares: ErrorShares, core: Core, review: Review, status: Status | None, set_aside: bool = False
+    shares: ErrorShares,
+    core: Core,
+    review: Review,
+    status: Status | None,
+    *,
+    claimed: bool,
+    block: int = 1,
+    set_aside: bool = False,
 ) -> Guarantee:
-    """Claim, assumptions and rule, with the thresholds as they are now."""
+    """Claim, assumptions and rule, with the thresholds as they are now; `claimed`: pairs rest on a proven claim."""
     return Guarantee(
         strategy=f"Anytime KABC(delta = {shares.delta:g}, K = {shares.n_clusters})",
-        claim=_claim(shares, status),
+        claim=_claim(shares, status, claimed),
         assumptions=(
-            "samples of an arm are independent and identically distributed",
+            _assumed(block),
             "samples of different arms are independent of each other",
         ),
         rule=(
+            *_blocks(block),
             "before each round several experts fix a score for each pair, from earlier samples",
             "samples x of one arm and y of the other multiply its evidence by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
             "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
@@ -39,12 +48,34 @@ def guarantee(
             *_outside(shares, core),
             *((_SET_ASIDE,) if set_aside else ()),
         ),
+        conditional_on=_condition(shares, status, claimed),
     )
 
 
-def _claim(shares: ErrorShares, status: Status | None) -> str:
+def _assumed(block: int) -> str:
+    if block == 1:
+        return "samples of an arm are independent and identically distributed"
+    return f"blocks of {block:,} consecutive rows of an arm are independent and identically distributed"
+
+
+def _blocks(block: int) -> list[str]:
+    if block == 1:
+        return []
+    return [f"a sample is a block of {block:,} rows: features are averaged over it"]
+
+
+def _condition(shares: ErrorShares, status: Status | None, claimed: bool) -> str:
+    """A claim is proven against partitions into at most K groups, and is no statement about others (12.3)."""
+    if shares.n_clusters is None or status == "contradicted":
+        return ""
+    if status == "decided":
+        return exactly(shares.n_clusters)
+    return f"there are at most {counted(shares.n_clusters, 'group')}" if claimed else ""
+
+
+def _claim(shares: ErrorShares, status: Status | None, claimed: bool) -> str:
     if shares.n_clusters is None or status not in ("decided", "contradicted"):
-        return pairs_claim(shares.delta, _WHEN, shares.n_clusters)
+        return pairs_claim(shares.delta, _WHEN, shares.n_clusters if claimed else None)
     return main_claim(status, shares.n_clusters, shares.delta, _WHEN)
 
 
