@@ -214,9 +214,8 @@ class AnytimeKABC(Stepwise):
 
     def _rescore(self) -> None:
         """Fix the scores of the next round."""
-        core = self._asked_about
-        core = core if self._learning.counts[core].any() else self._core.arms  # the core may be all newcomers
-        self._learning.rescore(core, *self._taught())
+        arms, core = self._asked_about, self._core.arms  # the first may all be newcomers
+        self._learning.rescore(arms if self._learning.counts[arms].any() else core, *self._taught())
 
     def _bet(self, lesson: Lesson) -> None:
         """Bet on the samples of a round, with scores that were fixed before it."""
