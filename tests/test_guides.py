@@ -57,9 +57,9 @@ def fact(line: str) -> str:
 
 
 def facts(text: str) -> list[str]:
-    """Those of all lines, but for warnings of drift and effects: they depend on what else the machine does."""
-    open_ended = ("note: drift?", "    ")  # effects are indented by four
-    return [fact(line) for line in text.splitlines() if line.strip() and not line.startswith(open_ended)]
+    """Those of all lines, but for effects: they depend on what else the machine does."""
+    effects = "    "  # indented by four
+    return [fact(line) for line in text.splitlines() if line.strip() and not line.startswith(effects)]
 
 
 def n_samples(text: str) -> float | None:
@@ -67,8 +67,14 @@ def n_samples(text: str) -> float | None:
     return float(found[1].replace(",", "")) if found else None
 
 
+class BusyMachineError(AssertionError):
+    """Timings taken while the load of this machine changed are doubtful, and rightly so."""
+
+
 def alike(shown: str, printed: str) -> None:
     """Fail where what is printed does not bear out what is shown; "..." in it stands for anything."""
+    if printed.startswith("Doubtful: ") and not shown.startswith("Doubtful: "):
+        raise BusyMachineError(printed)
     wanted, got = facts(shown), facts(printed)
     pattern = re.escape("\n".join(wanted)).replace(re.escape("..."), ".*")
     assert re.fullmatch(pattern, "\n".join(got), re.DOTALL), f"shown:\n{shown}\nprinted:\n{printed}"
@@ -166,7 +172,12 @@ def reader(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 @pytest.mark.slow
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)
 def test_the_guide_gives_what_it_shows(page: Path, reader: Reader) -> None:
-    reader.follow(page)
+    try:
+        reader.follow(page)
+    except BusyMachineError as error:
+        if page.stem != "builds":  # the only guide that times something on this machine
+            raise
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)

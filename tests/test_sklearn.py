@@ -54,6 +54,14 @@ def test_each_row_gets_the_label_of_its_arm(data: Data) -> None:
     assert fitted.n_features_in_ == 2
 
 
+def test_rows_of_an_arm_that_was_set_aside_have_label_minus_one(data: Data) -> None:
+    X, groups = data
+    fitted = KernelClusterer(2, random_state=1).fit(np.vstack([X, X[:2]]), groups=np.append(groups, ["tiny", "tiny"]))
+    assert fitted.labels_[-2:].tolist() == [-1, -1]
+    assert fitted.arm_labels_ == {"east": 0, "north": 0, "south": 0, "tiny": -1, "west": 1}
+    assert fitted.result_.certified
+
+
 def test_it_is_kabc_cluster_on_the_rows_of_each_arm(data: Data) -> None:
     X, groups = data
     result = KernelClusterer(2, delta=0.1, random_state=5).fit(X, groups=groups).result_

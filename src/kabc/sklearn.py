@@ -61,7 +61,7 @@ class KernelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     labels_ : array of int, shape (n,)
-        For each row the label of its arm.
+        For each row the label of its arm; -1 if the arm was set aside because it has too few rows.
     classes_ : array, shape (N,)
         Names of the arms, sorted.
     arm_labels_ : dict

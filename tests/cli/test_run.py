@@ -30,6 +30,22 @@ def numbered(*groups: list[str]) -> list[dict[str, object]]:
 GROUPS = numbered(["a", "c"], ["b", "d"])
 
 
+def test_an_arm_with_too_few_rows_is_set_aside_and_the_exit_code_is_that_of_the_others(
+    kabc: Call, machines: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "few.csv"
+    table.write_text(machines.read_text(encoding="utf-8") + "tiny,0.1,0.2\ntiny,0.2,0.3\n", encoding="utf-8")
+    saved, report = tmp_path / "few.json", tmp_path / "few.html"
+    answer = kabc("run", table, "--arm", "machine", "--clusters", 2, "--seed", 1, "--save", saved, "--report", report)
+    assert answer.code == 0, answer.err
+    assert "exactly 2 groups among the arms that were measured" in answer.out.splitlines()[0]
+    assert "not measured: 1 arm (all 2 rows were read before its group was clear): tiny" in answer.out
+    assert "Not measured: 1 arm" in report.read_text(encoding="utf-8")
+    shown = kabc("show", saved, "--json").json()
+    assert shown["labels"]["tiny"] is None
+    assert shown["set_aside"].keys() == {"tiny"}
+
+
 def test_a_table_gives_groups_with_sizes_and_the_types_that_were_inferred(kabc: Call, machines: Path) -> None:
     answer = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1)
     assert answer.code == 0, answer.err
@@ -99,15 +115,38 @@ def test_a_query_is_a_source(kabc: Call, machines: Path, tmp_path: Path) -> None
 
 
 def test_timings_of_hyperfine_are_recognised(kabc: Call, tmp_path: Path) -> None:
-    timings = tmp_path / "timings.json"
+    timings, rng = tmp_path / "timings.json", np.random.default_rng(0)
     results = [
-        {"command": name, "times": [base + 0.001 * (i * 7 % 10) for i in range(60)], "mean": base}
+        {"command": name, "times": (base + 0.001 * rng.integers(0, 10, 60)).tolist(), "mean": base}
         for name, base in (("old", 1.0), ("new", 0.2), ("branch", 0.2))
     ]
     timings.write_text(json.dumps({"results": results}))
     answer = kabc("run", timings, "--clusters", 2, "--seed", 1, "--json")
     assert answer.code == 0, answer
     assert sorted(sorted(group["arms"]) for group in answer.json()["groups"]) == [["branch", "new"], ["old"]]
+
+
+def test_timings_that_drift_are_doubtful(kabc: Call, tmp_path: Path) -> None:
+    """Three equal builds, timed one after the other while the machine became busy."""
+    rng = np.random.default_rng(0)
+    timings = tmp_path / "timings.json"
+    results = [
+        {"command": name, "times": (start + np.arange(60) / 60 + 0.1 * rng.normal(size=60)).tolist()}
+        for name, start in (("v1", 5.0), ("v2", 6.0), ("v3", 7.0))
+    ]
+    timings.write_text(json.dumps({"results": results}))
+    words = ("run", timings, "--clusters", 2, "--seed", 1)
+    answer = kabc(*words, "--report", tmp_path / "report.html")
+    assert answer.code == 6
+    assert answer.out.startswith("Doubtful: in all 3 arms together later samples differ from earlier ones")
+    assert "Doubtful: in all 3 arms together" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    facts = kabc(*words, "--json").json()
+    assert (facts["status"], facts["certified"]) == ("doubtful", False)
+    assert facts["assumptions"][0]["arm"] is None
+    assert {one["arm"] for one in facts["assumptions"][1:]} == {"v1", "v2", "v3"}
+    unwatched = kabc(*words, "--no-watch", "--json").json()
+    assert unwatched["assumptions"] == []
+    assert unwatched["status"] != "doubtful"
 
 
 def test_commands_are_arms(kabc: Call) -> None:
@@ -297,6 +336,30 @@ def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: 
     answer = kabc("show", saved, "--report", saved)
     assert (answer.code, saved.read_bytes()) == (2, before)
     assert "--report" in answer.err and "choose another path" in answer.err
+
+
+def test_blocks_and_the_order_of_rows_come_from_options_or_from_the_file(kabc: Call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = tmp_path / "hosts.csv"
+    pl.DataFrame({"host": ["a", "b"] * 300, "at": range(600), "v": rng.normal(size=600) + [0.0, 5.0] * 300}).write_csv(
+        table
+    )
+    words = ("run", table, "--arm", "host", "--order", "at", "--block", 10, "--clusters", 2, "--seed", 1)
+    answer = kabc(*words, "--certificate")
+    assert answer.code == 0, answer.err
+    assert "blocks of 10)" in answer.out
+    assert "blocks of 10 consecutive rows of an arm are independent and identically distributed" in answer.out
+    study = tmp_path / "study.toml"
+    study.write_text(f'clusters = 2\nseed = 1\nblock = 10\n[table]\npath = "{table}"\narm = "host"\norder = "at"\n')
+    first, second = kabc(*words, "--json").json(), kabc("run", "--config", study, "--json").json()
+    assert first["block"] == second["block"] == 10
+    assert first["columns"] == ["v"]
+    assert first["samples_per_arm"] == second["samples_per_arm"]
+    free = kabc("run", table, "--arm", "host", "--values", "v", "--block", "auto", "--clusters", 2, "--seed", 1)
+    assert "note: block: 1, as samples were not seen to depend on the ones before" in free.out
+    wrong = kabc("run", table, "--arm", "host", "--values", "v", "--block", "often", "--clusters", 2)
+    assert wrong.code == 2
+    assert "block must be a whole number, 1 or more, or 'auto', got 'often'" in wrong.err
 
 
 def test_without_a_number_of_groups_a_table_needs_no_budget_and_stops_when_nothing_new_is_learned(

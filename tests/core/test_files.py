@@ -17,6 +17,7 @@ import pytest
 
 import kabc
 from kabc import Result, SettingsError
+from kabc.core.files import write_text
 from kabc.report import report_html, write_report
 
 Write = Callable[[Result, Path], None]
@@ -186,3 +187,8 @@ def test_names_as_long_as_they_may_be_are_written(tmp_path: Path) -> None:
     path = tmp_path / ("n" * 250 + ".json")
     result().save(path)
     assert np.array_equal(kabc.load_result(path).labels, result().labels)
+
+
+def test_a_text_that_utf_8_cannot_hold_is_written_with_escapes(tmp_path: Path) -> None:
+    write_text(tmp_path / "t", "odd\udcff caf\xe9")
+    assert (tmp_path / "t").read_text(encoding="utf-8") == "odd\\udcff caf\xe9"

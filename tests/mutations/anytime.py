@@ -122,7 +122,7 @@ LIMITS = (
     ),
     Mutant(
         "strategies/anytime/review.py",
-        "self._shares.claim_limit(self.n_claims, len(core))",
+        "self._shares.claim_limit(self.n_claims, n_core or len(core))",
         "self._shares.claim_limit(self.n_claims, self._shares.n_arms)",
         "claims of a core have the share of a core of all arms",
         "strategies/anytime/test_review.py::test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share",
@@ -227,7 +227,7 @@ DECISIONS = (
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "new[core] = (labels[core, None] != labels[core]) & (self.told[core] == 0)",
+        "new[core] = (labels[core, None] != labels[core]) & placed[:, None] & placed & (self.told[core] == 0)",
         "new[core] = self.told[core] == 0",
         "a proven claim tells arms of one group apart",
         "strategies/anytime/test_wealth.py::test_a_proven_claim_tells_its_groups_apart_at_its_own_limit",
@@ -241,10 +241,32 @@ DECISIONS = (
     ),
     Mutant(
         "strategies/anytime/assignment.py",
-        "bool((self.labels >= 0).all())",
-        "bool((self.labels >= 0).any())",
+        "not len(self.undecided)",
+        "len(self.undecided) < len(self.labels)",
         "decided with open arms",
         "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "block[outside, new] = block[outside, old]",
+        "pass",
+        "a new representative starts without the evidence against its group",
+        "strategies/anytime/test_set_aside.py::test_another_arm_of_the_group_goes_on_where_the_representative_was",
+    ),
+    Mutant(
+        "strategies/anytime/wealth.py",
+        "placed = labels[core] >= 0",
+        "placed = labels[core] >= -1",
+        "a proven claim tells apart arms that it leaves out",
+        "strategies/anytime/test_set_aside.py::test_no_group_is_made_of_arms_that_a_proven_claim_leaves_out",
+    ),
+    Mutant(
+        "strategies/anytime/review.py",
+        "self.claim.needs(dry, told_apart)",
+        "False",
+        "a claim goes on although an arm that it needs ran dry",
+        "strategies/anytime/test_set_aside.py::"
+        "test_a_claim_that_still_needs_the_arm_is_given_up_and_the_next_one_pays_for_its_number",
     ),
 )
 

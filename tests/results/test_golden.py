@@ -58,8 +58,14 @@ def test_0_1_0_decided() -> None:
         "    column 1: median 0.11, 5-95 % -1.19 to 1.09",
         "    column 2: median 0.40, 5-95 % -1.31 to 1.49",
         "  group 2, 2 arms: 9, 10",
-        "    column 1: median 3.26, 5-95 % 1.31 to 4.82; median +3.16 against group 1 (+2.31 to +4.19)",
-        "    column 2: median 3.06, 5-95 % 1.27 to 3.94; median +2.67 against group 1 (+1.51 to +3.76)",
+        (
+            "    column 1: median 3.26, 5-95 % 1.31 to 4.82; median +3.16 against group 1 (+2.31 to +4.19); "
+            "spread 1.5 times"
+        ),
+        (
+            "    column 2: median 3.06, 5-95 % 1.27 to 3.94; median +2.67 against group 1 (+1.51 to +3.76); "
+            "spread 0.95 times"
+        ),
         "effects: estimates with 95 % bootstrap intervals, no part of the guarantee",
         "samples per arm: 8",
     ]

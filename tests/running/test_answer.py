@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import kabc
 from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
-from tests.running.examples import KERNEL, normal, three_groups
+from tests.running.examples import normal, three_groups
 
 
 def test_a_result_keeps_the_first_samples_of_each_arm_and_the_time_it_took() -> None:
@@ -64,17 +64,3 @@ def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:
     for text in (str(result), result.certificate()):
         assert "note: failures: none" in text
         assert f"spent: {result.spent:g}" in text
-
-
-def test_drift_is_noted_and_steady_arms_are_not() -> None:
-    drawn = 0
-
-    def warming(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        nonlocal drawn
-        drawn += n
-        return rng.normal(drawn / 100, 1, n)
-
-    result = kabc.cluster({"cold": normal(-9), "warming": warming}, 2, seed=0, kernel=KERNEL)
-    assert len(result.notes) == 1
-    assert "drift? arm warming, column 1" in result.notes[0]
-    assert "heuristic" in result.notes[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -40,6 +41,8 @@ class WithFailures:
     remaining = None
 
     def draw(self, n: int, rng: np.random.Generator) -> Rows:
+        if not self.deaths:
+            time.sleep(0.1)  # so that it is under way when another one dies
         rows = dies(n, rng, mean=self.mean, marks=self.marks, deaths=self.deaths)
         return np.column_stack([rows, np.zeros(n)])
 

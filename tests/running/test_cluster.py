@@ -113,7 +113,7 @@ def test_the_answer_does_not_depend_on_the_order_in_which_arms_are_drawn() -> No
 
 
 def test_pools_are_used_in_random_order_without_replacement() -> None:
-    pool = np.arange(5000.0)
+    pool = np.random.default_rng(0).permutation(np.arange(5000.0))
     result = kabc.cluster([pool, pool + 20_000], n_clusters=2, seed=0, kernel=kabc.Gaussian(3000.0))
     assert result.status == "decided"
     assert result.n_samples < 10_000

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.special import kolmogorov
 
 import kabc
-from kabc.running.record import Kept, Tracer, drift_notes, kolmogorov_smirnov
+from kabc.running.record import Kept, Tracer
 
 
 def test_the_first_rows_are_kept_in_order_and_copied() -> None:
@@ -55,34 +52,3 @@ def test_a_run_without_rounds_has_no_trace() -> None:
 def test_more_arms_than_a_picture_can_show_are_not_traced() -> None:
     assert Tracer(40).wants(1)
     assert not Tracer(41).wants(1)
-
-
-@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 99), st.booleans())
-def test_drift_is_measured_by_the_kolmogorov_smirnov_test(n: int, m: int, seed: int, ties: bool) -> None:
-    rng = np.random.default_rng(seed)
-    first, second = rng.normal(size=(n, 2)), rng.normal(0.5, 1, size=(m, 2))
-    if ties:
-        first, second = np.round(first), np.round(second)
-    found = kolmogorov_smirnov(first, second)
-    for column in range(2):
-        values = np.concatenate([first[:, column], second[:, column]])
-        gap = max(abs((first[:, column] <= x).mean() - (second[:, column] <= x).mean()) for x in values)
-        assert found[column] == pytest.approx(kolmogorov(gap * np.sqrt(n * m / (n + m))))
-
-
-def test_a_false_alarm_of_drift_is_rare() -> None:
-    """100 sets of five steady arms; expected number of sets with an alarm at most 1, 7 or more: 1 in 10,000."""
-    rng = np.random.default_rng(1)
-    alarms = sum(bool(drift_notes({arm: rng.normal(size=(60, 2)) for arm in range(5)}, ())) for _ in range(100))
-    assert alarms < 7
-
-
-def test_drift_names_arm_and_column() -> None:
-    steady, moving = np.zeros((60, 1)), np.arange(60.0)[:, None]
-    (note,) = drift_notes({"a": np.hstack([steady, moving]), "b": np.hstack([steady, steady])}, ("x", "load"))
-    assert note.startswith("drift? arm a, column load: ")
-
-
-def test_few_rows_and_texts_are_not_checked_for_drift() -> None:
-    moving = np.arange(19.0)[:, None]
-    assert drift_notes({"few": moving, "text": np.array([["a"]] * 30 + [["b"]] * 30)}, ()) == ()

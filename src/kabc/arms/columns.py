@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kabc.arms.rows import Rows, check_names
 from kabc.arms.scans import NUMBERS, STRINGS, TIMES
@@ -11,6 +12,7 @@ from kabc.arms.values import Kind, string_kind
 from kabc.arms.words import listed
 from kabc.arms.workspace import quoted, readable
 from kabc.core.errors import SettingsError
+from kabc.core.words import counted
 
 _MOST_COLUMNS = 20  # used as values when values= is not given
 _INFERENCE_ROWS = 100_000  # that decide whether strings are categories or text
@@ -21,6 +23,27 @@ def arm_column(rows: Rows, arm: str | None) -> str:
     if arm is None:
         raise no_arm_column(rows)
     return _known(arm, rows, "arm")
+
+
+def in_order_of(
+    rows: Rows, order: str | None, arm: str | None = None, values: str | Sequence[str] | None = None
+) -> Rows:
+    """The rows with a column that says when each came. It is no column of values then."""
+    if order is None:
+        return rows
+    for setting, used in (("arm", [arm]), ("values", [values] if isinstance(values, str) else values or ())):
+        if order in used:
+            raise SettingsError(f"column {order!r} is in order= and in {setting}=; remove it from one of them")
+    column = quoted(_known(order, rows, "order"))
+    with readable(rows.name):
+        ((absent,),) = rows.workspace.rows(f"SELECT count(*) - count({column}) FROM {rows.relation}")
+    if absent:
+        raise SettingsError(
+            f"order={order!r} has {counted(absent, 'missing value')}, so nobody knows when these rows came; fill them "
+            "in, remove the rows, or leave order= out"
+        )
+    others = {name: kind for name, kind in rows.types.items() if name != order}
+    return replace(rows, types=others, moment=column)
 
 
 def no_arm_column(rows: Rows, other_cure: str = "") -> SettingsError:

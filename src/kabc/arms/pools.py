@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,24 @@ class PoolArm:
         self._order = rng.permutation(len(self._rows))
         self._used = 0
 
+    def in_order(self, most: int) -> NDArray[Any]:  # (m, d)
+        """The first rows as they were given, at most this many; looking at them draws nothing."""
+        return self._rows[:most].reshape(min(most, len(self._rows)), -1)
+
+    def in_blocks(self, length: int) -> PoolArm:
+        """The same rows in blocks of consecutive ones: the blocks come in random order. A last part is left out."""
+        pool = copy(self)
+        whole = len(self._rows) // length
+        shuffled = self._order[self._order < whole]  # numbers of blocks, in a random order
+        touched = np.unique(self._order[: self._used] // length)
+        blocks = shuffled[~np.isin(shuffled, touched)]
+        pool._order = (blocks[:, None] * length + np.arange(length)).ravel()
+        pool._used = 0
+        return pool
+
     @property
     def remaining(self) -> int:
-        return len(self._rows) - self._used
+        return len(self._order) - self._used
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         if n > self.remaining:

@@ -17,7 +17,7 @@ class Rows:
     """A table that DuckDB can scan.
 
     `relation` is SQL for it and `key` SQL for the number of a row. `types` are DuckDB's, by column. `name` is the one
-    in messages.
+    in messages. `moment` is SQL for when a row came; empty: in the order of their numbers.
     """
 
     workspace: Workspace
@@ -25,6 +25,12 @@ class Rows:
     key: str
     types: dict[str, str]
     name: str
+    moment: str = ""
+
+    @property
+    def order(self) -> str:
+        """SQL for the order in which the rows came."""
+        return f"{self.moment}, {self.key}" if self.moment else self.key
 
     def __post_init__(self) -> None:
         check_names(self.types, self.name)

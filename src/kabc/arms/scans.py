@@ -90,12 +90,41 @@ class Cell:
 
 @dataclass(frozen=True)
 class Scan:
-    """What is read from the rows: the name of the arm and the value columns, of all rows or of complete rows only."""
+    """What is read from the rows: the name of the arm and the value columns, of all rows or of complete rows only.
+
+    `within` is SQL for the order of rows whose numbers have the same hash: those of a block.
+    """
 
     rows: Rows
     arm: str
     cells: list[Cell]
     drop: bool
+    within: str = "0"
+
+    @property
+    def fetched(self) -> str:
+        """SQL for the values that a scan reads."""
+        return ", ".join(f"{cell.fetched} AS value{place}" for place, cell in enumerate(self.cells))
+
+    def in_blocks(self, length: int) -> Scan:
+        """The same rows, without a last part of an arm that is no whole block. Rows of a block have one number."""
+        rows, table = self.rows, f"blocks_of_{length}"
+        of_arm = f"OVER (PARTITION BY {self.arm}"
+        with readable(rows.name):
+            rows.workspace.rows(
+                f"CREATE OR REPLACE TABLE {table} AS SELECT * EXCLUDE (kabc_total) FROM ("
+                f"SELECT {self.arm} AS kabc_arm, {self.fetched}, count(*) {of_arm}) AS kabc_total, "
+                f"row_number() {of_arm} ORDER BY {rows.order}) - 1 AS kabc_place "
+                f"FROM {rows.relation} WHERE {self.kept}) WHERE kabc_place < kabc_total // {length} * {length}"
+            )
+        cells = [
+            Cell(f"value{place}", "DOUBLE" if cell.kind == "number" else "VARCHAR", cell.kind)
+            for place, cell in enumerate(self.cells)
+        ]
+        key = f"hash(kabc_arm, kabc_place // {length})"
+        types = {cell.column: cell.type for cell in cells}
+        blocked = Rows(rows.workspace, table, key, types, rows.name, moment="kabc_place")
+        return Scan(blocked, "kabc_arm", cells, drop=False, within="kabc_place")
 
     @property
     def kept(self) -> str:
@@ -110,9 +139,17 @@ class TableArm:
         self._buffer = buffer
         self._number = number
 
+    def in_blocks(self, length: int) -> TableArm:
+        """The same rows in blocks of consecutive ones: the blocks come in random order. A last part is left out."""
+        return TableArm(self._buffer.in_blocks(length), self._number)
+
     @property
     def remaining(self) -> int:
         return self._buffer.remaining(self._number)
+
+    def in_order(self, most: int) -> Array:  # (m, d)
+        """The first rows in the order in which they came, at most this many; looking at them draws nothing."""
+        return self._buffer.encoder(self._buffer.first_rows(self._number, most))
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         return self._buffer.encoder(self._buffer.take(self._number, n))
@@ -121,8 +158,12 @@ class TableArm:
 class RowBuffer:
     """What all arms of a table share: which part was fetched, and the fetched rows that wait to be drawn."""
 
-    def __init__(self, scan: Scan, names: list[str], counts: NDArray[np.int64], encoder: Encoder, seed: int) -> None:
+    def __init__(
+        self, scan: Scan, names: list[str], counts: NDArray[np.int64], encoder: Encoder, seed: int, block: int = 1
+    ) -> None:
         self.encoder = encoder
+        self._seed, self._block = seed, block
+        self._blocked: dict[int, RowBuffer] = {}
         self._scan = scan
         self._names = np.array(names, dtype=object)
         self._counts = counts  # (N,)
@@ -133,7 +174,27 @@ class RowBuffer:
         self._fetched = np.zeros(len(names), dtype=np.int64)
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
         self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of the rows that wait
+        self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of _read_first
         self._lock = threading.Lock()  # arms may be drawn from several threads
+
+    def in_blocks(self, length: int) -> RowBuffer:
+        """A buffer of the same rows in blocks, one for all arms. No row may have been drawn before."""
+        with self._lock:
+            others = [self, *(one for size, one in self._blocked.items() if size != length)]
+            if any(one._drawn.any() for one in others):
+                raise ArmError(
+                    f"rows of {self._scan.rows.name} were drawn already, and blocks would repeat them; open it anew"
+                )
+            if length not in self._blocked:
+                self._blocked[length] = RowBuffer(
+                    self._scan.in_blocks(length),
+                    self._names.tolist(),
+                    self._counts // length * length,
+                    self.encoder,
+                    self._seed,
+                    length,
+                )
+            return self._blocked[length]
 
     @property
     def waiting(self) -> NDArray[np.int64]:  # (N,)
@@ -159,12 +220,35 @@ class RowBuffer:
             self._drawn[arm] += n
             return {name: column[:n] for name, column in zip(self.encoder.columns, columns, strict=True)}
 
+    def first_rows(self, arm: int, most: int) -> dict[str, NDArray[Any]]:
+        """The first rows of an arm in the order in which they came. One scan reads those of all arms."""
+        with self._lock:
+            if self._first is None or self._first[0] != most:
+                self._first = most, self._read_first(most)
+            found = self._first[1]
+        low, high = np.searchsorted(found["code"], [arm, arm + 1])
+        return {name: found[f"value{place}"][low:high] for place, name in enumerate(self.encoder.columns)}
+
+    def _read_first(self, most: int) -> dict[str, NDArray[Any]]:
+        """The first rows of each arm, arm after arm."""
+        scan, workspace = self._scan, self._scan.rows.workspace
+        workspace.connection.register("known", {"name": self._names, "code": np.arange(len(self._names))})
+        with readable(scan.rows.name):
+            found = workspace.arrays(
+                f"SELECT known.code, early.* EXCLUDE (name) FROM (SELECT {scan.arm} AS name, {scan.fetched}, "
+                f"row_number() OVER (PARTITION BY {scan.arm} ORDER BY {scan.rows.order}) AS place "
+                f"FROM {scan.rows.relation} WHERE {scan.kept}) AS early JOIN known ON early.name = known.name "
+                f"WHERE early.place <= {int(most)} ORDER BY known.code, early.place"
+            )
+        workspace.connection.unregister("known")
+        return found
+
     def _fetch(self, arm: int, need: int) -> None:
         """One more scan: rows of this arm, and of arms that will soon need some."""
         share = self._next_share(arm, need)
         arms = np.flatnonzero(share > self._share)
         found = self._read(arms, self._share[arms], share[arms])
-        order = np.lexsort((found["hash"], found["code"]))
+        order = np.lexsort((found["within"], found["hash"], found["code"]))
         ends = np.cumsum(np.bincount(found["code"], minlength=len(self._names)))
         stock, fetched = list(self._stock), self._fetched.copy()
         for number in arms.tolist():
@@ -186,8 +270,8 @@ class RowBuffer:
         low = 2 * (self._fetched - self._drawn) < self._drawn
         target = np.maximum(np.where(in_step, 2 * need, 0), np.where(low, 2 * self._drawn, 0))
         target = np.where(target > 0, np.maximum(target, _FIRST_FETCH), 0)
-        target = np.where(target > self._fetched, target + 4 * np.sqrt(target), 0)  # hashes are random, so some slack
-        share = np.maximum(self._share, target / self._counts)
+        target = np.where(target > self._fetched, target + 4 * np.sqrt(target * self._block), 0)  # random hashes
+        share = np.maximum(self._share, target / np.maximum(self._counts, 1))
         if share[arm] == self._share[arm]:  # the last scan found fewer rows than expected
             share[arm] += _FIRST_FETCH / self._counts[arm]
         return np.minimum(share, 1.0)
@@ -198,14 +282,13 @@ class RowBuffer:
         """Rows of these arms whose hash, as a share of all hashes, is in [low, high)."""
         scan, workspace = self._scan, self._scan.rows.workspace
         cuts = {"name": self._names[arms], "code": arms.astype(np.int32), "low": _hash_at(low), "high": _hash_at(high)}
-        values = [f"{cell.fetched} AS value{place}" for place, cell in enumerate(scan.cells)]
         # one bit less than the hash has, so that the end of the range is a number as well
         near = f"{scan.kept} AND {self._hash} >> 1 < {cuts['high'].max()}::UBIGINT"
         workspace.connection.register("cuts", cuts)
         with readable(scan.rows.name):
             found = workspace.arrays(
                 f"SELECT cuts.code, near.* EXCLUDE (name) FROM (SELECT {scan.arm} AS name, {self._hash} AS hash, "
-                f"{', '.join(values)} FROM {scan.rows.relation} WHERE {near}) AS near "
+                f"{scan.within} AS within, {scan.fetched} FROM {scan.rows.relation} WHERE {near}) AS near "
                 "JOIN cuts ON near.name = cuts.name AND hash >> 1 >= low AND hash >> 1 < high"
             )
         workspace.connection.unregister("cuts")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kabc.arms.base import NamedArms
+from kabc.arms.columns import in_order_of
 from kabc.arms.rows import Rows, check_names
 from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
@@ -42,6 +43,7 @@ def sql_arms(
     missing: Missing = "raise",
     text: TextForm = "features",
     seed: int = 0,
+    order: str | None = None,
 ) -> NamedArms:
     """Arms from the rows of a query, sorted by name.
 
@@ -65,7 +67,9 @@ def sql_arms(
     text : {"features", "characters"}, default "features"
         How texts become numbers. "features" are hashed n-grams; "characters" are for the Hamming kernel.
     seed : int, default 0
-        Decides the order of the rows.
+        Decides the order of the draws.
+    order : str, optional
+        The column that says when a row came. It is not compared. Default: rows came in the order of the query.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def sql_arms(
     """
     file = _duckdb_file(database)
     rows = _from_server(query, database, arm) if file is None else _from_duckdb(query, file)
-    return arms_of(rows, arm, values, types, missing, text, seed)
+    return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
 
 
 def database_file(database: str) -> str | None:

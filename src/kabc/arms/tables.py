@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kabc.arms.base import NamedArms
-from kabc.arms.columns import arm_column, kinds_of, known_kind, no_arm_column, value_columns
+from kabc.arms.columns import arm_column, in_order_of, kinds_of, known_kind, no_arm_column, value_columns
 from kabc.arms.counts import natural, rows_of_arms
 from kabc.arms.files import open_files
 from kabc.arms.frames import open_frame
@@ -38,6 +38,7 @@ def table_arms(
     missing: Missing = "raise",
     text: TextForm = "features",
     seed: int = 0,
+    order: str | None = None,
 ) -> NamedArms:
     """Arms from a table.
 
@@ -65,7 +66,10 @@ def table_arms(
     text : {"features", "characters"}, default "features"
         How texts become numbers. "features" are hashed n-grams; "characters" are for the Hamming kernel.
     seed : int, default 0
-        Decides the order of the rows. The same seed, table and version of DuckDB give the same order.
+        Decides the order of the draws. The same seed, table and version of DuckDB give the same order.
+    order : str, optional
+        The column that says when a row came, such as a time. It is not compared. Default: rows came in the order of the
+        file.
 
     Returns
     -------
@@ -96,11 +100,12 @@ def table_arms(
             rows, "; for one column for each arm: --wide at the command line, kabc.arms.tables.table_arms in Python"
         )
     if not wide:
-        return arms_of(rows, arm, values, types, missing, text, seed)
+        return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
     if arm is not None:
         raise SettingsError(
             f"wide=True means one column for each arm, and arm={arm!r} one column with all names; leave one out"
         )
+    rows = in_order_of(rows, order, None, values)
     columns = value_columns(rows, values) if values is not None else list(rows.types)
     return arms_of(_melted(rows, columns), "arm", "value", types, missing, text, seed, columns)
 
@@ -122,15 +127,16 @@ def _melted(rows: Rows, columns: list[str]) -> Rows:
     given = "value IS NOT NULL AND NOT isnan(value)" if numbers else "value IS NOT NULL"
     with readable(rows.name):
         rows.workspace.rows(
-            f"CREATE TABLE cells AS SELECT {rows.key} AS place, unnest([{', '.join(map(literal, columns))}]) AS arm, "
-            f"unnest([{', '.join(cells)}]) AS value FROM {rows.relation}"
+            f"CREATE TABLE cells AS SELECT {rows.moment or 0} AS moment, {rows.key} AS place, "
+            f"unnest([{', '.join(map(literal, columns))}]) AS arm, unnest([{', '.join(cells)}]) AS value "
+            f"FROM {rows.relation}"
         )
         rows.workspace.rows(
             "CREATE TABLE melted AS SELECT cells.* FROM cells JOIN "
             f"(SELECT arm, max(place) AS last FROM cells WHERE {given} GROUP BY arm) USING (arm) WHERE place <= last"
         )
     types = {"arm": "VARCHAR", "value": "DOUBLE" if numbers else "VARCHAR"}
-    return replace(rows, relation="melted", key="hash(arm, place)", types=types)
+    return replace(rows, relation="melted", key="hash(arm, place)", types=types, moment="moment, place")
 
 
 def arms_of(

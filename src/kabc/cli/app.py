@@ -46,6 +46,9 @@ Types = Annotated[
     str | None, typer.Option(help="column=number|category|text, comma separated. Default: inferred and shown.")
 ]
 Missing = Annotated[str | None, typer.Option(help="Missing values: raise (default), drop, or encode as a value.")]
+Order = Annotated[
+    str | None, typer.Option(help="Column that says when a row came; not compared. Default: the order of the file.")
+]
 Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples. Needs --database and --arm.")]
 Database = Annotated[str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file.")]
 Command = Annotated[
@@ -66,12 +69,23 @@ Options = Annotated[
 MaxSamples = Annotated[int | None, typer.Option(help="Largest total number of samples. Default: no limit.")]
 MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters: the paper's s_0 (strategy kabc).")]
 Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
+Block = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LENGTH|auto",
+        help="For rows that depend on the ones before: so many consecutive rows form one sample. auto finds a length.",
+    ),
+]
 CheckK = Annotated[
     bool | None,
     typer.Option("--check-k/--no-check-k", help="Look whether a group is two before deciding. Default: yes (anytime)."),
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
 Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
+WatchIt = Annotated[
+    bool | None,
+    typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),
+]
 
 # --- output
 Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document on standard output.")]
@@ -95,6 +109,7 @@ def run(
     wide: Wide = None,
     types: Types = None,
     missing: Missing = None,
+    order: Order = None,
     sql: Sql = None,
     database: Database = None,
     command: Command = None,
@@ -108,9 +123,11 @@ def run(
     max_samples: MaxSamples = None,
     min_separation: MinSeparation = None,
     pilot: Pilot = None,
+    block: Block = None,
     check_k: CheckK = None,
     seed: Seed = None,
     workers: Workers = None,
+    watch: WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
     report: Report = None,
     certificate: Certificate = False,
@@ -139,6 +156,7 @@ def plan(
     wide: Wide = None,
     types: Types = None,
     missing: Missing = None,
+    order: Order = None,
     sql: Sql = None,
     database: Database = None,
     command: Command = None,
@@ -297,6 +315,7 @@ def _given(params: Mapping[str, Any]) -> dict[str, Any]:
     given["values"] = listed(params["values"])
     given["run"] = pairs("--command", params["command"]) if params["command"] else None
     given["types"] = pairs("--types", listed(params["types"]) or []) or None
+    given["block"] = None if params.get("block") is None else plain_value(params["block"])
     options = pairs("--option", params.get("option") or [])
     given["options"] = {name: plain_value(text) for name, text in options.items()} or None
     return given

@@ -74,9 +74,11 @@ def _drawn(config: Config, quiet: bool) -> Result:
             max_samples=_budget(config, name, arms),
             min_separation=config.min_separation,
             pilot=config.pilot,
+            block=config.block,
             check_k=config.check_k,
             seed=seed,
             workers=config.workers,
+            watch=config.watch,
             progress=panel.doing,
             on_snapshot=panel.after,
         )

@@ -24,6 +24,7 @@ class Table(_Strict):
     wide: bool = False
     types: dict[str, Kind] = {}
     missing: Missing = "raise"
+    order: str | None = None
 
 
 class Sql(_Strict):
@@ -35,6 +36,7 @@ class Sql(_Strict):
     values: list[str] | None = None
     types: dict[str, Kind] = {}
     missing: Missing = "raise"
+    order: str | None = None
 
 
 class Timings(_Strict):
@@ -102,9 +104,11 @@ class Config(_Strict):
     max_samples: int | None = Field(default=None, ge=1)
     min_separation: float | None = Field(default=None, gt=0)
     pilot: int | None = Field(default=None, ge=2)
+    block: int | str | None = None  # checked with the others that kabc.cluster takes
     check_k: bool | None = None
     seed: int | None = Field(default=None, ge=0)
     workers: int = Field(default=1, ge=1)
+    watch: bool = True
     save: str | None = None
     report: str | None = None
     table: Table | None = None

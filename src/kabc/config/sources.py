@@ -65,6 +65,7 @@ def _table(table: Table, seed: int, with_kernel: bool) -> NamedArms:
         missing=table.missing,
         text=_text(with_kernel),
         seed=seed,
+        order=table.order,
     )
 
 
@@ -80,6 +81,7 @@ def _sql(sql: Sql, seed: int, with_kernel: bool) -> NamedArms:
         missing=sql.missing,
         text=_text(with_kernel),
         seed=seed,
+        order=sql.order,
     )
 
 

@@ -24,13 +24,15 @@ class KabcError(Exception):
     --------
     >>> import kabc
     >>> def fails(n, rng):
-    ...     raise ConnectionError("the line is dead")
+    ...     if rng.random() < 0.2:
+    ...         raise ConnectionError("the line is dead")
+    ...     return rng.normal(size=n)
     >>> arms = {"a": lambda n, rng: rng.normal(size=n), "b": fails}
     >>> try:
     ...     kabc.cluster(arms, n_clusters=2, seed=1)
     ... except kabc.KabcError as error:
     ...     error.arm, error.round, error.result.status, error.result.n_samples
-    ('b', 1, 'failed', 2)
+    ('b', 8, 'failed', 16)
     """
 
     arm: object = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_IRREGULAR = {"category": "categories", "entry": "entries", "is": "are", "try": "tries"}
+_IRREGULAR = {"category": "categories", "entry": "entries", "has": "have", "is": "are", "try": "tries"}
 
 
 def counted(number: int, noun: str) -> str:

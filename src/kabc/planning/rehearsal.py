@@ -139,7 +139,7 @@ def rehearse(make: Callable[[], Strategy], simulated: SimulatedArms, show: Ticke
             went_wrong = _rehearsed(strategy, simulated, run, show)
         if not went_wrong:
             samples.append(strategy.n_samples)
-            given_up += strategy.n_samples >= _MOST_SAMPLES and not _ended(strategy, simulated)
+            given_up += not _ended(strategy, simulated)
         if samples and (len(samples) == _RUNS or sum(samples) >= _FEW_SAMPLES):
             break
     show.done()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
-from kabc.report.nodes import names_of
+from kabc.report.nodes import by_group, names_of
 from kabc.results.values import Result
 
 _MOST_VALUES = 4_000_000  # values of the kept samples that are used; further rows are left out
@@ -25,7 +25,7 @@ class ArmMap:
 
     Attributes
     ----------
-    names, groups : name and group of each arm, in arm order. Groups are numbered from 0.
+    names, groups : name and group of each arm that has a group, in arm order. Groups are numbered from 0.
     places : coordinates of each arm. Only the distances between arms have a meaning.
     shown : the part of all squared distances that two dimensions can show, from 0 to 1.
     measure : what the distances are, in words.
@@ -42,24 +42,36 @@ class ArmMap:
 
 def arm_map(result: Result) -> ArmMap:
     """Classical scaling. It uses distances of mean embeddings if known, else energy distances of the kept samples."""
-    distances = result.evidence.distances
+    arms = np.sort(by_group(result))
+    distances = result.evidence.distances[np.ix_(arms, arms)]
     if np.isfinite(distances).all():
         squared, measure = distances**2, "distance of the mean embeddings"
     else:
-        squared, measure = energy_distances(kept_rows(result)), "energy distance of the samples kept, columns as ranks"
+        rows = kept_rows(result)
+        squared = energy_distances([rows[arm] for arm in arms.tolist()])
+        measure = "energy distance of the samples kept, columns as ranks"
     places, shown = classical_scaling(squared)
-    return ArmMap(names_of(result), result.labels, places, shown, measure, result.certified)
+    names, groups = names_of(result), result.labels
+    return ArmMap(
+        tuple(names[arm] for arm in arms),
+        tuple(groups[arm] for arm in arms),
+        places,
+        shown,
+        measure,
+        result.certified,
+    )
 
 
-def kept_rows(result: Result) -> list[NDArray[Any]]:  # N arrays (m_i, d)
-    """The first samples of each arm. There are few enough to be processed in seconds."""
-    rows = [np.asarray(result.samples.get(name, ())) for name in result.names]
-    if any(block.ndim != 2 or not block.size for block in rows):
+def kept_rows(result: Result) -> dict[int, NDArray[Any]]:  # arm -> (m_i, d)
+    """The first samples of each arm that has a group. There are few enough to be processed in seconds."""
+    arms = by_group(result).tolist()
+    rows = {arm: np.asarray(result.samples.get(result.names[arm], ())) for arm in arms}
+    if not rows or any(block.ndim != 2 or not block.size for block in rows.values()):
         raise SettingsError(
             "this result keeps no samples of at least one arm, so its values cannot be drawn; run it again"
         )
-    most = max(2, _MOST_VALUES // (len(rows) * rows[0].shape[1]))
-    return [block[:most] for block in rows]
+    most = max(2, _MOST_VALUES // (len(rows) * rows[arms[0]].shape[1]))
+    return {arm: block[:most] for arm, block in rows.items()}
 
 
 def classical_scaling(squared: Array) -> tuple[Array, float]:  # (N, N) -> (N, 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
 from kabc.report.effects import effects_section
-from kabc.report.nodes import MOST_NODES, names_of
+from kabc.report.nodes import MOST_NODES, by_group, names_of
 from kabc.report.pair_map import group_map, pair_map
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
@@ -30,7 +30,16 @@ from kabc.report.tags import table as _table
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
-from kabc.results.words import CANNOT_TELL, cannot_tell, headline, k_doubt, spent
+from kabc.results.words import (
+    CANNOT_TELL,
+    assumption,
+    cannot_tell,
+    certified_lines,
+    claim_title,
+    headline,
+    k_doubt,
+    spent,
+)
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -84,7 +93,12 @@ def _answer(result: Result) -> str:
     said = headline(result).removesuffix(".")
     head = f"{mark} {said[0].upper()}{said[1:]}."
     kind = "yes" if result.certified else "no"
-    parts = [f"<p><strong>{clean(head)}</strong></p>", f"<p>{clean(_sentence(result))}</p>", _needs(result)]
+    parts = [
+        f"<p><strong>{clean(head)}</strong></p>",
+        f"<p>{clean(_sentence(result))}</p>",
+        _doubts(result),
+        _needs(result),
+    ]
     if result.failure:
         parts.insert(1, f"<p>{clean(result.failure)}</p>")
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_groups(result)}'
@@ -92,17 +106,30 @@ def _answer(result: Result) -> str:
 
 def _sentence(result: Result) -> str:
     """What is certified, and what is a guess."""
-    arms, groups = counted(len(result.names), "arm"), len(result.groups)
+    arms, groups = counted(len(by_group(result)), "arm"), len(result.groups)
     if result.certified:
         return f"{arms} in {counted(groups, 'group')}. The certificate below says what this rests on."
     guess = f"{arms}. The {counted(groups, 'group')} below {plural(groups, 'is')} a guess."
-    if result.status == "stopped":
+    if result.status == "stopped" or result.assumptions:
         return guess
     at_least = counted(result.n_groups_at_least, "group")
     return (
         f"{guess} Certified, wrong with probability at most {percent(result.delta)}: there "
         f"{plural(result.n_groups_at_least, 'is')} at least {at_least}, and every pair shown as told apart differs."
     )
+
+
+def _doubts(result: Result) -> str:
+    """Assumptions that the samples refute, and what would be certified without that."""
+    if not result.assumptions:
+        return ""
+    listed = [f"<li>{clean(assumption(one))}</li>" for one in result.assumptions]
+    shown = f"<ul>{''.join(listed[:_MOST_NEEDS])}</ul>"
+    if len(listed) > _MOST_NEEDS:
+        rest = f"<ul>{''.join(listed[_MOST_NEEDS:])}</ul>"
+        shown += _details(counted(len(listed) - _MOST_NEEDS, "more doubt"), rest)
+    lines = "".join(f"<p>{clean(line)}.</p>" for line in certified_lines(result))
+    return f"<p>The samples speak against what a certificate assumes:</p>{shown}{lines}"
 
 
 def _needs(result: Result) -> str:
@@ -151,7 +178,21 @@ def _groups(result: Result) -> str:
         hidden = f'<div class="cards">{"".join(cards[_MOST_CARDS:])}</div>'
         shown += _details(f"{counted(len(cards) - _MOST_CARDS, 'more group')}", hidden)
     kind = "Groups" if result.certified else "Groups (a guess)"
-    return f"<h2>{kind}</h2><p class='soft'>The smallest groups come first.</p>{shown}\n{_arms(result)}"
+    soft = "<p class='soft'>The smallest groups come first.</p>" if cards else ""
+    return f"<h2>{kind}</h2>{soft}{shown}\n{_aside(result, texts)}{_arms(result)}"
+
+
+def _aside(result: Result, texts: Mapping[Hashable, str]) -> str:
+    """Arms that are in no group, and why."""
+    if not result.set_aside:
+        return ""
+    rows = [
+        [_name(texts[name]), f"{result.samples_per_arm[name]:,}", clean(reason)]
+        for name, reason in result.set_aside.items()
+    ]
+    table = _table(["Arm", "Samples", "Why"], rows, numeric=(1,))
+    said = "<p class='soft'>These arms are in no group and in no picture. Nothing is said about them.</p>"
+    return f"<h2>Not measured: {counted(len(rows), 'arm')}</h2>{said}{table}\n"
 
 
 def _card(group: int, names: Sequence[str], certified: bool) -> str:
@@ -175,16 +216,24 @@ def _badge(group: int) -> str:
 def _arms(result: Result) -> str:
     """Every arm with its samples, and the arm of another group with the least evidence against it."""
     labels, names = np.asarray(result.labels), names_of(result)
-    across = np.where(labels[:, None] != labels, result.evidence.strength, np.nan)
+    grouped = labels >= 0
+    across = (labels[:, None] != labels) & grouped[:, None] & grouped
+    across = np.where(across, result.evidence.strength, np.nan)
     filled = np.where(np.isnan(across), np.inf, across)
     nearest = filled.argmin(axis=1)
     rows = []
     for arm, name in enumerate(result.names):
         other, least = int(nearest[arm]), float(filled[arm, nearest[arm]])
         margin = [f"{least:.3g}", _name(names[other])] if np.isfinite(least) else ["none", ""]
-        rows.append([_name(names[arm]), str(labels[arm] + 1), f"{result.samples_per_arm[name]:,}", *margin])
-    group = "Group" if result.certified else "Group (guess)"
-    heads = ["Arm", group, "Samples", "Least evidence across groups (1 tells apart)", "against"]
+        group = str(labels[arm] + 1) if grouped[arm] else "not measured"
+        rows.append([_name(names[arm]), group, f"{result.samples_per_arm[name]:,}", *margin])
+    heads = [
+        "Arm",
+        "Group" if result.certified else "Group (guess)",
+        "Samples",
+        "Least evidence across groups (1 tells apart)",
+        "against",
+    ]
     table = _table(heads, rows, numeric=(1, 2, 3))
     return _details(f"Table of all {len(rows):,} arms", table, short=len(rows) <= MOST_NODES)
 
@@ -203,10 +252,13 @@ def _certificate(result: Result) -> str:
     lines = result.certificate().splitlines()
     whole = "\n".join("  " * line.startswith("  ") + clean(line) for line in lines)
     text = _details("The whole certificate as text", f"<pre>{whole}</pre>")
-    return f"<h2>Certificate of {clean(why.strategy)}</h2><p><b>Claim:</b> {clean(why.claim)}</p>{parts}{text}\n"
+    claim = f"<p><b>{claim_title(result)}:</b> {clean(why.claim)}</p>"
+    return f"<h2>Certificate of {clean(why.strategy)}</h2>{claim}{parts}{text}\n"
 
 
 def _pictures(result: Result) -> str:
+    if not result.groups:
+        return ""
     drawn = [_pairs, _graph, _map, _trace, _counts]
     return f'<h2>Pictures</h2><div class="figures">{"".join(_attempt(draw, result) for draw in drawn)}</div>\n'
 
@@ -226,12 +278,13 @@ def _figure(title: str, picture: str, caption: str) -> str:
 
 
 def _pairs(result: Result) -> str:
-    if len(result.names) <= MOST_NODES:
+    if len(by_group(result)) <= MOST_NODES:
+        sure = "" if result.assumptions else ", which is certified"
         return _figure(
             "Evidence of every pair",
             svg.draw_pairs(pair_map(result)),
-            "Each cell is a pair of arms. A full square: told apart, which is certified. A small square: not told "
-            "apart. The colour is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
+            f"Each cell is a pair of arms. A full square: told apart{sure}. A small square: not told apart. The colour "
+            "is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
         )
     return _figure(
         "Evidence between groups",
@@ -289,7 +342,7 @@ def _counts(result: Result) -> str:
 
 
 def _values(result: Result) -> str:
-    return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n"
+    return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n" if result.groups else ""
 
 
 def _columns(result: Result) -> str:

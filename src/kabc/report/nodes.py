@@ -37,15 +37,23 @@ class Nodes:
 
 def arms_of_groups(result: Result) -> list[NDArray[np.intp]]:
     """Numbers of the arms of each group."""
+    order = by_group(result)
+    labels = np.asarray(result.labels)[order]
+    return np.split(order, np.cumsum(np.bincount(labels))[:-1]) if len(order) else []
+
+
+def by_group(result: Result) -> NDArray[np.intp]:
+    """Numbers of the arms that have a group, ordered by group. Arms that were set aside are in no picture."""
     labels = np.asarray(result.labels)
-    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+    order = np.argsort(labels, kind="stable")
+    return order[labels[order] >= 0]
 
 
 def nodes_of(result: Result, most: int = MOST_NODES) -> Nodes:
     """All arms, ordered by group. With more than `most` arms: the groups."""
-    if len(result.names) > most:
+    order = by_group(result).tolist()
+    if len(order) > most:
         return group_nodes(result, most)
-    order = np.argsort(np.asarray(result.labels), kind="stable").tolist()
     texts = names_of(result)
     names = tuple(texts[arm] for arm in order)
     return Nodes(names, tuple(result.labels[arm] for arm in order), tuple(np.array([arm]) for arm in order))

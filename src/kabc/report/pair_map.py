@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.words import counted
-from kabc.report.nodes import MOST_NODES, group_nodes, names_of, shorten
+from kabc.report.nodes import MOST_NODES, by_group, group_nodes, names_of, shorten
 from kabc.results.values import Result
 from kabc.results.words import STATUS_WORDS
 
@@ -67,8 +67,8 @@ class PairMap:
 
 def pair_map(result: Result) -> PairMap:
     """The evidence of a result with its arms ordered by group, in arm order within a group."""
-    labels = np.asarray(result.labels)
-    order = np.argsort(labels, kind="stable")
+    order = by_group(result)
+    labels = np.asarray(result.labels)[order]
     square, texts = np.ix_(order, order), names_of(result)
     ratio = result.evidence.strength[square]
     np.fill_diagonal(ratio, np.nan)  # an arm is not compared with itself
@@ -78,7 +78,7 @@ def pair_map(result: Result) -> PairMap:
         boundaries=(0, *np.cumsum(np.bincount(labels)).tolist()),
         ratio=ratio,
         told_apart=result.evidence.told_apart[square],
-        n_arms=len(result.names),
+        n_arms=len(order),
         status=STATUS_WORDS[result.status],
         certified=result.certified,
         n_samples=result.n_samples,

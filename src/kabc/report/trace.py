@@ -57,7 +57,7 @@ def evidence_trace(result: Result) -> EvidenceTrace:
     strength, labels, names = trace.strength[kept], result.labels, names_of(result)
     lines = [
         Line(names[i], names[j], labels[i] == labels[j], strength[:, i, j])
-        for i, j in combinations(range(len(labels)), 2)
+        for i, j in combinations([arm for arm, label in enumerate(labels) if label >= 0], 2)
     ]
     shown = tuple(line for together in (True, False) for line in _evenly([x for x in lines if x.together is together]))
     return EvidenceTrace(trace.n_samples[kept], shown, len(lines) - len(shown))

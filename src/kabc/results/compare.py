@@ -10,7 +10,6 @@ import numpy as np
 from kabc.core.errors import SettingsError
 from kabc.core.partitions import Partition
 from kabc.core.words import counted, percent
-from kabc.results.effects.documents import contrast_document
 from kabc.results.moved import Moved, moved_groups, moved_lines, some
 from kabc.results.questions import expect_same_columns, mismatches
 from kabc.results.values import Result
@@ -84,6 +83,8 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
+        from kabc.results.effects.documents import contrast_document
+
         moved = [
             {"arms": one.arms, "column": one.column, "proven": one.proven, "contrast": contrast_document(one.contrast)}
             for one in self.moved
@@ -188,6 +189,8 @@ class _Side:
             return False
         if self.result.certified:
             return any(self.label(other) != self.label(name) for other in others)
+        if self.result.assumptions:  # nothing is certified
+            return False
         told = self.result.evidence.told_in_round[self.place[name]]
         return any(told[self.place[other]] > 0 for other in others)
 

@@ -43,7 +43,9 @@ def _facts(result: Result) -> dict[str, Any]:
         "conditional_on": result.conditional_on,
         "names": list(map(packed_name, result.names)),
         "groups": [{"number": i, "arms": [key[name] for name in group]} for i, group in enumerate(result.groups, 1)],
-        "labels": {text: int(label) + 1 for text, label in zip(keys, result.labels, strict=True)},
+        "labels": {
+            text: int(label) + 1 if label >= 0 else None for text, label in zip(keys, result.labels, strict=True)
+        },
         "n_groups_at_least": int(result.n_groups_at_least),
         "n_samples": int(result.n_samples),
         "n_pilot": int(result.n_pilot),
@@ -75,6 +77,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "levels": {
             column: [[float(code), text] for code, text in known.items()] for column, known in result.levels.items()
         },
+        "block": int(result.block),
         "price": float(result.price),
         "n_lost": int(result.n_lost),
         "spent": float(result.spent),
@@ -147,6 +150,7 @@ def result_of(document: Document) -> Result:
         k_doubt=document.k_doubt,
         failure=document.failure,
         n_lost=document.n_lost,
+        block=document.block,
         price=document.price,
         seconds=document.seconds,
         columns=tuple(document.columns),
@@ -157,7 +161,7 @@ def result_of(document: Document) -> Result:
     )
 
 
-def _of_each_arm(what: str, given: Mapping[str, int], keys: tuple[str, ...]) -> list[int]:
+def _of_each_arm(what: str, given: Mapping[str, Value], keys: tuple[str, ...]) -> list[Value]:
     if given.keys() != set(keys):
         odd = sorted(given.keys() ^ set(keys))[0]
         raise ValueError(f"{what}: there must be one entry for each arm, {odd!r} is an arm without one, or no arm")
@@ -183,17 +187,18 @@ def _assumptions(document: Document, names: tuple[Hashable, ...], keys: tuple[st
 
 
 def _labels(document: Document, keys: tuple[str, ...]) -> tuple[int, ...]:
-    """Labels from 0, of groups that are numbered from 1 without a gap."""
+    """Labels from 0, of groups that are numbered from 1 without a gap; -1 for arms that were set aside."""
     numbers = _of_each_arm("labels", document.labels, keys)
-    order = list(dict.fromkeys(numbers))
+    order = [group for group in dict.fromkeys(numbers) if group is not None]
     if order != list(range(1, len(order) + 1)):
         raise ValueError("labels: groups must be numbered 1, 2, ... by first appearance in the order of the arms")
     members: dict[int, list[str]] = {group: [] for group in order}
     for key, group in zip(keys, numbers, strict=True):
-        members[group].append(key)
+        if group is not None:
+            members[group].append(key)
     if [(group.number, group.arms) for group in document.groups] != list(members.items()):
         raise ValueError("groups: they are not those of labels")
-    return tuple(label - 1 for label in numbers)
+    return tuple(-1 if group is None else group - 1 for group in numbers)
 
 
 def _evidence(part: EvidencePart, n_arms: int) -> Evidence:

@@ -105,7 +105,9 @@ def moved_groups(
                 [side.values.get(place[arm], _NOTHING) for arm in arms]
                 for side, place in zip((was, is_now), places, strict=True)
             ]
-            each = zip(arms, *sides, strict=True)
+            # one value of each block: values of one block may depend on each other
+            free = [[x[:: one.block] for x in side] for one, side in zip((old, new), sides, strict=True)]
+            each = zip(arms, *free, strict=True)
             proven = tuple(arm for arm, then, today in each if tested and have_moved(then, today, share))
             contrast = _contrast(was, np.concatenate(sides[0]), np.concatenate(sides[1]), bool(proven), n_intervals)
             if contrast is not None:

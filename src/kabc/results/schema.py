@@ -197,10 +197,12 @@ class Document(_Part):
     )
     names: list[Name] = Field(min_length=1, description="of the arms, with their types, in the order of the arms")
     groups: list[Group]
-    labels: dict[str, int] = Field(description="for each arm the number of its group, counted from 1")
+    labels: dict[str, int | None] = Field(
+        description="for each arm the number of its group, counted from 1; null: set aside, in no group"
+    )
     n_groups_at_least: int = Field(ge=1, description="certified lower bound on the number of groups")
     n_samples: Count = Field(description="every sample drawn: pilot, discarded and unfinished rounds included")
-    n_pilot: Count = Field(description="samples that only chose the kernel")
+    n_pilot: Count = Field(description="samples that only chose the kernel or the length of blocks")
     n_unused: Count = Field(description="samples of a round that was not finished: counted, but not tested")
     samples_per_arm: dict[str, Count]
     told_apart: list[Apart] = Field(description="pairs that were told apart; certified unless status is stopped")
@@ -225,6 +227,7 @@ class Document(_Part):
     levels: dict[str, list[Annotated[tuple[float, str], Strict(False)]]] = Field(
         description="for columns of categories: pairs of the number in `samples` and the category"
     )
+    block: int = Field(default=1, ge=1, description="consecutive samples that form one block; 1: samples are tested")
     price: float = Field(ge=0, description="of one sample")
     n_lost: Count = Field(default=0, description="draws that were paid for and gave no sample")
     spent: float = Field(ge=0, description="price of all samples and lost draws")

@@ -89,6 +89,8 @@ class Result:
     k_doubt : float or None
         Evidence, as a betting ratio, that one group is two and K too small: a heuristic. None where it was not looked
         for.
+    block : int
+        Consecutive samples of an arm that form one block, the unit of the tests; 1: samples are.
     price : float
         Of one sample.
     n_lost : int
@@ -110,7 +112,7 @@ class Result:
     Examples
     --------
     >>> import kabc
-    >>> arms = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60, "c": [0.2, 0.1] * 60}
+    >>> arms = {"a": [0.1] * 60, "b": [0.9] * 60, "c": [0.1] * 60}
     >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> result.groups, result.certified, result.n_samples
     ((('a', 'c'), ('b',)), True, 21)
@@ -134,6 +136,7 @@ class Result:
     set_aside: dict[Hashable, str] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
     k_doubt: float | None = None
+    block: int = 1
     price: float = 0.0
     n_lost: int = 0
     failure: str = ""

@@ -30,14 +30,28 @@ STATUS_WORDS: dict[Status, str] = {
 
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
-_MOST_NAMED = 6  # arms whose needs are printed one by one
+_MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
+_MOST_REASONS = 3  # why arms were set aside; more are summed up
+_MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
+_MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 
 
 def headline(result: Result) -> str:
     """The answer in one line: what is claimed, how sure it is, and what it cost."""
     claim, advice = _claim(result)
-    cost = f"({counted(result.n_samples, 'sample')})"
+    cost = f"({_samples(result)})"
     return f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}"
+
+
+def _samples(result: Result) -> str:
+    """All samples; where they come in blocks, how many."""
+    samples = counted(result.n_samples, "sample")
+    if result.block == 1:
+        return samples
+    tested = result.n_samples - result.n_pilot
+    return f"{samples} in {counted(tested // result.block, 'block')} of {result.block:,}" + (
+        f", after a pilot of {result.n_pilot:,}" if result.n_pilot else ""
+    )
 
 
 def _claim(result: Result) -> tuple[str, str]:
@@ -52,6 +66,8 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "contradicted" and asked is not None and result.n_groups_at_least > asked:
         found = f"at least {result.n_groups_at_least:,} are certified"
         return f"More than {counted(asked, 'group')}: {found}", "Try a larger number of groups."
+    if result.status == "doubtful" and result.assumptions:
+        return _doubt(result)
     if result.status == "doubtful" and asked is not None and result.k_doubt is not None and result.k_doubt > 1:
         doubt = f"one group looks like two (evidence {_ratio(result.k_doubt)})"
         may_be = f"so {counted(asked, 'group')} may be too few"
@@ -59,6 +75,27 @@ def _claim(result: Result) -> tuple[str, str]:
     if result.status == "stalled":
         return _stalled(result), ""
     return STATUS_WORDS[result.status], ""
+
+
+def _doubt(result: Result) -> tuple[str, str]:
+    """What the samples refute, in one sentence for all arms of which it is true."""
+    first = result.assumptions[0]
+    kind = first.what.partition(" (")[0]
+    alike = [one for one in result.assumptions if one.arm is not None and one.what.startswith(kind)]
+    if first.arm is None:
+        whose = f"all {counted(len(result.names), 'arm')} together"
+        kind = first.what
+    else:
+        whose = _few([one_line(one.arm) for one in alike])
+    claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
+    drifts = "differ" in kind
+    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use blocks of samples (block)"
+    return claim, f"{advice}; or switch the watch off if their order has no meaning."
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - _MOST_DOUBTED
+    return ", ".join(names[:_MOST_DOUBTED]) + (f" and {counted(more, 'more arm')}" if more > 0 else "")
 
 
 def _stalled(result: Result) -> str:
@@ -71,9 +108,10 @@ def _stalled(result: Result) -> str:
 
 def condition(result: Result) -> str:
     """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
-    if result.guarantee.conditional_on or result.status != "decided" or result.n_clusters is None:
+    if result.status != "decided" or result.n_clusters is None:
         return result.guarantee.conditional_on
-    return exactly(result.n_clusters)
+    measured = " among the arms that were measured" if result.set_aside else ""
+    return (result.guarantee.conditional_on or exactly(result.n_clusters)) + measured
 
 
 def k_doubt(result: Result) -> list[str]:
@@ -94,7 +132,14 @@ def _ratio(evidence: float) -> str:
 def assumption(found: Assumption) -> str:
     """What the samples speak against, and how strongly."""
     whose = "all arms" if found.arm is None else one_line(found.arm)
-    return f"{whose}: {found.what} (evidence {float(f'{found.evidence:.2g}'):,.6g} : 1)"
+    return f"{whose}: {found.what} (evidence {ratio(found.evidence)})"
+
+
+def ratio(evidence: float) -> str:
+    """A betting ratio to two digits: "12,000 : 1"."""
+    if evidence > _MOST_EVIDENCE:
+        return f"over {_MOST_EVIDENCE:,} : 1"
+    return f"{float(f'{evidence:.2g}'):,.6g} : 1"
 
 
 def text(result: Result) -> str:
@@ -103,7 +148,8 @@ def text(result: Result) -> str:
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
         groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
-    lines = [headline(result), *certified_lines(result), *groups, *closing_lines(effects)]
+    aside = [f"  {line}" for line in aside_lines(result)]
+    lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
     return "\n".join([*lines, *_remarks(result)])
 
 
@@ -114,8 +160,8 @@ def certificate(result: Result) -> str:
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
         "Groups:",
-        *(f"  - {line}" for line in group_lines(result)),
-        f"Claim: {why.claim}",
+        *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
+        f"{claim_title(result)}: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
         "Rule:",
@@ -126,15 +172,22 @@ def certificate(result: Result) -> str:
     return "\n".join(lines)
 
 
+def claim_title(result: Result) -> str:
+    """What stands before the claim of a strategy: it is void where an assumption does not hold."""
+    return "Claim, void because an assumption does not hold" if result.assumptions else "Claim"
+
+
 def certified_lines(result: Result) -> list[str]:
     """What is certified although the groups are not; no line where they are, or where nothing is."""
     if result.status in ("decided", "stopped"):
         return []
     doubt = f"wrong with probability at most {percent(result.delta)}"
-    at_least = counted(result.n_groups_at_least, "group")
+    at_least, told = counted(result.n_groups_at_least, "group"), _pairs_told_apart(result)
     if result.conditional_on:
         doubt += f" if {result.conditional_on}"
-    return [f"certified, {doubt}: at least {at_least}; {_pairs_told_apart(result)}"]
+    if result.assumptions:
+        return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
+    return [f"certified, {doubt}: at least {at_least}; {told}"]
 
 
 def _pairs_told_apart(result: Result) -> str:
@@ -150,6 +203,21 @@ def group_lines(result: Result) -> list[str]:
         f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
         for number, group in _by_size(result)
     ]
+
+
+def aside_lines(result: Result) -> list[str]:
+    """Arms that were set aside, a line for each reason; one line if there are many reasons."""
+    named: dict[str, list[str]] = {}
+    for name, reason in result.set_aside.items():
+        named.setdefault(reason, []).append(one_line(name))
+    if len(named) > _MOST_REASONS:
+        named = {"too few rows or samples": [one_line(name) for name in result.set_aside]}
+    return [f"not measured: {counted(len(arms), 'arm')} ({reason}): {_some(arms)}" for reason, arms in named.items()]
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:
@@ -172,6 +240,9 @@ def _remarks(result: Result) -> list[str]:
         lines.append(f"needs about {_listed(result.needs)} (an estimate)")
     elif cannot_tell(result):
         lines.append(CANNOT_TELL)
+    lines += [f"doubt: {assumption(one)}" for one in result.assumptions[:_MOST_DOUBTED]]
+    more = len(result.assumptions) - _MOST_DOUBTED
+    lines += [f"doubt: {counted(more, 'more arm')}"] if more > 0 else []
     return [*lines, *(f"note: {note}" for note in result.notes)]
 
 
@@ -191,7 +262,8 @@ def spent(result: Result) -> str:
 
 def _seen(result: Result) -> list[str]:
     arms, samples = counted(len(result.names), "arm"), counted(result.n_samples, "sample")
-    pilot = f", {result.n_pilot:,} of them in a pilot that only chose the kernel" if result.n_pilot else ""
+    chosen = "kernel" if result.kernel else "length of blocks"
+    pilot = f", {result.n_pilot:,} of them in a pilot that only chose the {chosen}" if result.n_pilot else ""
     at_least = counted(result.n_groups_at_least, "group")
     seen = [
         f"{arms}, {samples} in all{pilot}",

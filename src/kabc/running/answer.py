@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 from kabc.core.evidence.pairs import Evidence
+from kabc.core.partitions import Partition
+from kabc.core.words import counted
 from kabc.results.forecast import more_samples
 from kabc.results.values import Result, Trace
-from kabc.running.record import drift_notes
+from kabc.running import watch
 from kabc.running.sources import Sources
-from kabc.strategies.answers import Status
+from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.base import Strategy
+
+# a refuted assumption takes the certificate away; of these, nothing else has to be said
+_CERTIFIES: tuple[Status, ...] = ("decided", "contradicted", "budget", "exhausted", "stalled")
 
 
 @dataclass(frozen=True)
@@ -29,16 +34,19 @@ class Ending:
 
 def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
-    samples = sources.kept.by_name(sources.names)
+    watched = sources.watch
+    refuted = () if watched is None else watched.assumptions(sources.names, sources.columns)
     n_arms = len(sources)
+    found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
+    labels = placed(found, sources.drawn).labels
     return Result(
         names=sources.names,
-        labels=(0,) * n_arms if ended.broken else strategy.recommend().labels,
-        status=ended.status,
+        labels=labels,
+        status="doubtful" if refuted and ended.status in _CERTIFIES else ended.status,
         evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
         samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
         rounds=tuple(strategy.rounds),
-        guarantee=strategy.guarantee(),
+        guarantee=_watched(strategy.guarantee(), watched),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken else strategy.n_groups_at_least,
@@ -46,17 +54,50 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         seed=sources.seed,
         n_pilot=ended.n_pilot,
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
-        notes=(*sources.notes, *ended.notes, *drift_notes(samples, sources.columns)),
+        notes=(*sources.notes, *ended.notes, *(() if watched is None else watched.notes(sources.names))),
+        assumptions=refuted,
+        block=sources.block,
+        set_aside=reasons(labels, sources),
         price=sources.price,
         n_lost=sources.n_lost,
         seconds=ended.seconds,
         columns=sources.columns,
         levels={column: dict(known) for column, known in sources.levels.items()},
-        samples=samples,
+        samples=sources.kept.by_name(sources.names),
         trace=ended.trace,
         k_doubt=getattr(strategy, "k_doubt", None),
-        needs=_needs(strategy, sources),
+        needs=None if refuted else _needs(strategy, sources),
     )
+
+
+def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:
+    """What a strategy says of itself, and which of its assumptions were watched."""
+    lines = (watch.OFF, watch.NOT_SEEN) if watched is None else watched.lines()
+    return replace(why, assumptions=(*why.assumptions, *lines))
+
+
+def placed(found: Partition, drawn: Sequence[int]) -> Partition:
+    """The groups without arms that nothing was drawn of; a certified partition is as it is."""
+    if found.certified:
+        return found
+    return Partition.of([label if n else -1 for label, n in zip(found.labels, drawn, strict=True)])
+
+
+def reasons(labels: Sequence[int], sources: Sources) -> dict[Hashable, str]:
+    """Why arms were set aside."""
+    aside = [arm for arm, label in enumerate(labels) if label < 0]
+    return {sources.names[arm]: _reason(sources.drawn[arm], sources.arms[arm].remaining) for arm in aside}
+
+
+def _reason(drawn: int, left: int | None) -> str:
+    if drawn == 0:
+        return "no rows" if left == 0 else "no sample was drawn"
+    if left is None:
+        return f"its group was not clear after {counted(drawn, 'sample')}"
+    if left == 0:
+        every = f"all {drawn:,} rows were" if drawn > 1 else "its only row was"
+        return f"{every} read before its group was clear"
+    return f"{drawn:,} of {drawn + left:,} rows {'was' if drawn == 1 else 'were'} read before its group was clear"
 
 
 def _needs(strategy: Strategy, sources: Sources) -> dict[Hashable, int] | None:

@@ -18,6 +18,7 @@ from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
+from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
@@ -43,9 +44,12 @@ def cluster(
     values: str | Sequence[str] | None = None,
     types: Mapping[str, str] | None = None,
     missing: str | None = None,
+    order: str | None = None,
+    block: int | str | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
+    watch: bool = True,
     progress: bool | ShowLine = True,
     on_round: Callable[[Round], None] | None = None,
     on_snapshot: Listener | None = None,
@@ -99,6 +103,13 @@ def cluster(
         Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
     missing : str, optional
         Of a table: what to do with missing values, "raise" (default), "drop" or "encode".
+    order : str, optional
+        Of a table: the column that says when a row came, such as a time. It is not compared. Default: rows came in the
+        order of the table.
+    block : int or "auto", optional
+        For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
+        block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
+        used up, or of samples that are counted and never tested. Default: 1.
     workers : int, default 1
         Draw from this many arms at a time, in threads. The answer does not depend on it.
     executor : concurrent.futures.Executor, optional
@@ -109,6 +120,10 @@ def cluster(
         the same randomness; after three deaths in a row the run ends. Values that kill a worker may then be missing,
         and the result says so. "encode" makes the lost samples failures, for arms that have a value for them (a method
         ``failed(n)``). "raise" ends the run.
+    watch : bool, default True
+        Test whether the samples of each arm come in no particular order: pools and tables in the order of their rows.
+        If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
+        answer for it.
     progress : bool or callable, default True
         Show a line on standard error if the run takes longer than two seconds; or the function that gets the lines.
     on_round : callable, optional
@@ -154,11 +169,13 @@ def cluster(
         pilot=pilot,
         check_k=check_k,
         seed=seed_or_fresh(seed),
+        block=block,
     )
-    opened = Reading(arm, values, types, missing).opened(arms, settings.by_kernel, settings.seed)
+    opened = Reading(arm, values, types, missing, order).opened(arms, settings.by_kernel, settings.seed)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
+    sources.watch = Watch(len(sources), settings.seed) if watch else None
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:

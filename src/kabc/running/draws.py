@@ -68,6 +68,8 @@ class Drawing:
         self._rows[arm].append(rows)
         self._sources.drawn[arm] += count
         self._sources.kept.add(arm, rows)
+        if self._sources.watch is not None:
+            self._sources.watch.hear(arm, rows)
         self._done += 1
 
     def take_failed(self, arm: int) -> None:

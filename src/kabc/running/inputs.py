@@ -27,12 +27,13 @@ TableLike = str | os.PathLike[str] | Sequence[str] | Frame
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a table: the column that names the arms, the columns of a sample, their types, missing values."""
+    """How to read a table: columns of arms, samples and order, types of columns, missing values."""
 
     arm: str | None
     values: str | Sequence[str] | None
     types: Mapping[str, str] | None
     missing: str | None
+    order: str | None = None
 
     def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int) -> Arms:
         """The arms of a table, or the arms as they were given."""
@@ -49,6 +50,7 @@ class Reading:
             missing=cast(Any, self.missing or "raise"),
             text="characters" if by_kernel else "features",
             seed=seed,
+            order=self.order,
         )
 
     def _is_table(self, source: object) -> bool:
@@ -61,7 +63,7 @@ class Reading:
         return hasattr(source, "columns")
 
     def _refuse(self) -> None:
-        for name in ("arm", "values", "types", "missing"):
+        for name in ("arm", "values", "types", "missing", "order"):
             if getattr(self, name) is not None:
                 raise SettingsError(
                     f"{name}={getattr(self, name)!r} is for a table; leave it out, or pass a data frame or the path of "

@@ -31,12 +31,15 @@ class Loop(Generic[Reason]):
         A reason not to draw a request, or None. A reason ends the loop, and is kept in `reason`.
     tell : callable, optional
         Tells the strategy what was drawn. Default: `strategy.tell`.
+    does_without : callable, optional
+        Has the strategy set aside arms that cannot give what is asked for; True if it did. Then it is asked again.
     """
 
     strategy: Strategy
     draw: Callable[[Request], Drawn]
     forbids: Callable[[Request], Reason | None] | None = None
     tell: Callable[[Drawn], None] | None = None
+    does_without: Callable[[Request], bool] | None = None
     reason: Reason | None = field(default=None, init=False)
 
     def __iter__(self) -> Iterator[int]:
@@ -44,6 +47,8 @@ class Loop(Generic[Reason]):
         number = 0
         while not self.strategy.stopped:
             request = self.strategy.ask()
+            if self.does_without is not None and self.does_without(request):
+                continue
             self.reason = None if self.forbids is None else self.forbids(request)
             if self.reason is not None:
                 return

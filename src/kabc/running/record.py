@@ -1,8 +1,8 @@
-"""What a run keeps beside its answer: first samples, the growth of the evidence, signs of drift."""
+"""What a run keeps beside its answer: first samples, and the growth of the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,9 @@ from kabc.running.snapshots import Snapshot
 
 _MOST_ROWS = 500  # of an arm
 _MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
-_FEWEST_ROWS = 20  # of an arm, however many arms and columns; and for a check of drift
+_FEWEST_ROWS = 20  # of an arm, however many arms and columns
 _MOST_ARMS = 40  # pictures of pairs over time cannot show more
 _MOST_ROUNDS = 256
-_DRIFT_LEVEL = 0.01  # error share of all checks of drift together
 
 
 class Kept:
@@ -82,33 +81,3 @@ class Tracer:
             return None
         counts, strengths = zip(*self._seen, strict=True)
         return Trace(np.array(counts, dtype=np.int64), np.stack(strengths))
-
-
-def drift_notes(samples: Mapping[Hashable, NDArray[Any]], columns: Sequence[str]) -> tuple[str, ...]:
-    """Heuristic: arms whose first and second half differ, by Kolmogorov-Smirnov tests at 1 % for all together."""
-    halves = {name: rows for name, rows in samples.items() if len(rows) >= _FEWEST_ROWS and rows.dtype.kind in "biuf"}
-    n_tests = sum(rows.shape[1] for rows in halves.values())
-    notes = []
-    for name, rows in halves.items():
-        middle = len(rows) // 2
-        p_values = kolmogorov_smirnov(rows[:middle], rows[middle:])
-        for column in np.flatnonzero(p_values < _DRIFT_LEVEL / n_tests).tolist():
-            label = columns[column] if len(columns) == rows.shape[1] else column + 1
-            notes.append(
-                f"drift? arm {name}, column {label}: first and second half of its samples differ "
-                f"(p = {p_values[column]:.2g}, a heuristic check); samples must not change over time"
-            )
-    return tuple(notes)
-
-
-def kolmogorov_smirnov(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:  # (n, d), (m, d) -> (d,)
-    """Asymptotic p-values of the two-sample test, for each column."""
-    from scipy.special import kolmogorov
-
-    n, m = len(first), len(second)
-    both = np.concatenate([first, second])
-    order = np.argsort(both, axis=0)
-    gaps = np.cumsum(np.where(order < n, 1 / n, -1 / m), axis=0)
-    ranked = np.take_along_axis(both, order, axis=0)
-    gaps[:-1][ranked[1:] == ranked[:-1]] = 0.0  # the distribution functions are compared after the last equal value
-    return np.asarray(kolmogorov(np.abs(gaps).max(axis=0) * np.sqrt(n * m / (n + m))))

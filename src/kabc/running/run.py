@@ -14,16 +14,17 @@ from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.words import counted
 from kabc.results.values import Result
 from kabc.running.answer import Ending, answer
+from kabc.running.blocks import block_length, few_blocks
 from kabc.running.interrupts import Interrupts, uninterrupted
 from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.pilot import PILOT_ROUND, chosen_kernel
 from kabc.running.progress import Ticker
 from kabc.running.record import Tracer
-from kabc.running.settings import Settings
+from kabc.running.settings import AUTO, Settings
 from kabc.running.snapshots import Listener, Snapshot
 from kabc.running.sources import Sources
 from kabc.strategies.answers import Status
-from kabc.strategies.base import Request, Strategy
+from kabc.strategies.base import Request, SetsAside, Strategy
 
 
 @dataclass
@@ -50,6 +51,9 @@ class Run:
         """Check, choose a kernel if one is needed, and run until something ends it."""
         self.settings.check(len(self.sources))
         try:
+            self._cut()
+            if self.sources.watch is not None:
+                self.sources.watch.look(self.sources.arms, self.sources.block)
             status = self._ended()
             self._over()
         except KeyboardInterrupt:
@@ -71,6 +75,16 @@ class Run:
         if self.interrupts is not None:
             self.interrupts.over()
 
+    def _cut(self) -> None:
+        """Find the length of the blocks if it is asked for, and cut the pools into blocks."""
+        if self.settings.block == AUTO:
+            found = block_length(self.settings, self.sources, self.show)
+            self.settings = replace(self.settings, block=found.length)
+            self.n_pilot, self._number = found.n_pilot, found.last_round
+            self.notes += found.notes
+        self.sources.cut(self.settings.block_length)
+        self.notes += few_blocks(self.sources)
+
     def _affordable(self) -> int:
         """Samples of each arm that budget and pools allow; 2 if nothing limits them."""
         limits = list(self.sources.pools.values())
@@ -87,7 +101,8 @@ class Run:
             return self._answer_of(self._strategy, self._status(self._strategy, status))
 
     def _without_kernel(self, status: Status) -> Result:
-        self.notes.append("stopped during the pilot: no kernel was chosen, nothing was tested")
+        chosen = "kernel" if self.settings.by_kernel else "length of blocks"
+        self.notes.append(f"stopped during the pilot: no {chosen} was chosen, nothing was tested")
         stand_in = self.settings.build(len(self.sources), Gaussian(bandwidth=1.0), self._affordable())
         return replace(self._answer_of(stand_in, status), kernel="")
 
@@ -143,7 +158,13 @@ class Run:
         self._number += len(strategy.rounds)
         self._strategy = strategy
         with blas_threads(strategy):
-            loop = Loop[Status](strategy, self._draw, self._forbids, partial(self._tell, strategy))
+            loop = Loop[Status](
+                strategy,
+                self._draw,
+                self._forbids,
+                partial(self._tell, strategy),
+                partial(self._does_without, strategy),
+            )
             for number in loop:
                 self._report(strategy, number)
         status = strategy.status or loop.reason
@@ -158,6 +179,16 @@ class Run:
                 "pool: rows that it has seen would be drawn twice; pass a new strategy object, or arms that are "
                 "functions"
             )
+
+    def _does_without(self, strategy: Strategy, request: Request) -> bool:
+        """Set aside arms that cannot give what is asked for; before the first round all arms without rows."""
+        if not isinstance(strategy, SetsAside):
+            return False
+        asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.sources)), 1), **request}
+        short = set(self.sources.too_small(asked)) - strategy.arms_set_aside
+        if short:
+            strategy.set_aside(short)
+        return bool(short)
 
     def _forbids(self, request: Request) -> Status | None:
         if not self.sources.can_give(request):  # a larger budget would not help, so this is the reason

@@ -16,8 +16,12 @@ from kabc.core.words import counted
 from kabc.strategies import make_strategy, needs_kernel
 from kabc.strategies.base import Strategy
 from kabc.strategies.cluster import Cluster
+from kabc.strategies.options import signature_of
+from kabc.strategies.registry import entry_of
 
 KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
+
+AUTO = "auto"  # block: a length that suits the samples
 
 _DELTA = 0.05
 _PILOT = 20  # samples of each arm
@@ -36,6 +40,7 @@ class Settings:
     min_separation: float | None = None
     pilot: int | None = None
     seed: int = 0
+    block: int | str | None = None
     check_k: bool | None = None
 
     @property
@@ -56,8 +61,16 @@ class Settings:
         """Samples of each arm that a kernel is chosen on."""
         return whole_number("pilot", _PILOT if self.pilot is None else self.pilot, 2)
 
+    @property
+    def block_length(self) -> int:
+        """Consecutive samples that form one; 1 as long as it is to be found."""
+        if isinstance(self.chosen, str):
+            return 1 if self.block is None or isinstance(self.block, str) else self.block
+        return int(getattr(self.chosen, "block", 1))
+
     def check(self, n_arms: int) -> None:
         """Refuse bad settings before a single sample is paid for."""
+        self._check_block()
         if self.max_samples is not None:
             whole_number("max_samples", self.max_samples, 1)
         chosen = self.chosen
@@ -71,6 +84,26 @@ class Settings:
             )
         self._check_end(chosen, n_arms)
         self._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
+
+    def _check_block(self) -> None:
+        if "block" in self.options:
+            raise SettingsError("'block' is not an option of a strategy here; pass it as the argument block=")
+        if self.block is None:
+            return
+        if self.block != AUTO and (isinstance(self.block, str) or whole_number("block", self.block, 1) < 1):
+            raise SettingsError(f"block must be a whole number, 1 or more, or 'auto', got {self.block!r}")
+        if not isinstance(self.chosen, str):
+            its = self.block_length
+            if self.block != its:
+                raise SettingsError(
+                    f"block={self.block!r} is given beside a strategy object, which has block={its}; leave block= out, "
+                    "or make the strategy with it"
+                )
+        elif self.block != 1 and not _takes_blocks(self.chosen):
+            raise SettingsError(
+                f"block={self.block!r} is for strategies that bet, and {self.chosen!r} compares single samples; use "
+                "strategy 'anytime' without a kernel, or leave block= out"
+            )
 
     def _check_end(self, name: str, n_arms: int) -> None:
         """Something must say when to stop."""
@@ -109,6 +142,7 @@ class Settings:
         delta = _DELTA if self.delta is None else self.delta
         options = dict(self.options) | ({} if self.check_k is None else {"check_k": self.check_k})
         if self.n_clusters is not None or not needs_kernel(name):
+            options |= {"block": self.block_length} if self.block_length > 1 else {}
             return make_strategy(name, n_arms, self.n_clusters, delta, kernel, options)
         assert kernel is not None
         if options:
@@ -146,6 +180,11 @@ class Settings:
                 )
         if strategy.n_arms != n_arms:
             raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {n_arms}")
+
+
+def _takes_blocks(name: str) -> bool:
+    signature = signature_of(entry_of(name).make)
+    return signature is not None and "block" in signature.parameters
 
 
 def seed_or_fresh(seed: int | None) -> int:

@@ -13,7 +13,7 @@ from kabc.core.errors import ProtocolError
 from kabc.core.evidence.pairs import Evidence
 from kabc.results.forecast import more_samples
 from kabc.strategies.answers import Round
-from kabc.strategies.base import Strategy
+from kabc.strategies.base import SetsAside, Strategy
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,13 @@ class Snapshot:
 
     @cached_property
     def n_open(self) -> int | None:
-        """Arms that are not yet told apart from a member of every other group; None if K is not known."""
-        if self._now().n_clusters is None:
+        """Arms not yet told apart from a member of every other group, nor set aside; None if K is not known."""
+        strategy = self._now()
+        if strategy.n_clusters is None:
             return None
-        return self.n_arms - decided_arms(self.evidence, self.labels)
+        aside = strategy.arms_set_aside if isinstance(strategy, SetsAside) else ()
+        n_aside = sum(self.labels[arm] < 0 for arm in aside)
+        return self.n_arms - n_aside - decided_arms(self.evidence, self.labels)
 
     @cached_property
     def forecast(self) -> int | None:
@@ -105,4 +108,5 @@ def decided_arms(evidence: Evidence, labels: tuple[int, ...]) -> int:
     groups = np.asarray(labels)
     belongs = groups[:, None] == np.arange(groups.max() + 1)  # (N, G)
     against = evidence.told_apart.astype(np.float32) @ belongs.astype(np.float32) > 0
-    return int(np.count_nonzero((against | belongs).all(axis=1))) if belongs.shape[1] > 1 else 0
+    decided = (against | belongs).all(axis=1) & (groups >= 0)  # -1: set aside, or without a sample
+    return int(np.count_nonzero(decided)) if belongs.shape[1] > 1 else 0

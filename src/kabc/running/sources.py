@@ -16,6 +16,7 @@ from kabc.running.away import Away
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
 from kabc.running.progress import Ticker
 from kabc.running.record import Kept
+from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Request
 
@@ -36,16 +37,24 @@ class Sources:
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed
+        self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(self.arms)
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
         self.kept = Kept(len(self.arms))
+        self.watch: Watch | None = None  # hears every sample, where there is one
         self.workers = Workers(None, 1, owned=False)
         self._may_leave: dict[int, bool] = {}
 
     def __len__(self) -> int:
         return len(self.arms)
+
+    def cut(self, block: int) -> None:
+        """From now on, this many consecutive samples form one: pools give whole blocks, in random order."""
+        self.block = block
+        if block > 1:
+            self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
 
     @property
     def n_samples(self) -> int:
@@ -83,8 +92,12 @@ class Sources:
 
     def can_give(self, request: Request) -> bool:
         """Whether no pool is too small."""
-        limits = ((self.arms[arm].remaining, count) for arm, count in request.items())
-        return all(remaining is None or remaining >= count for remaining, count in limits)
+        return not self.too_small(request)
+
+    def too_small(self, request: Request) -> list[int]:
+        """Arms that cannot give what is asked for."""
+        limits = ((arm, self.arms[arm].remaining, count) for arm, count in request.items())
+        return [arm for arm, remaining, count in limits if remaining is not None and remaining < count]
 
     @property
     def pools(self) -> dict[Hashable, int]:

@@ -8,8 +8,8 @@ clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.running.clu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,22 @@ class Strategy(Protocol):
         """Claim, assumptions and rule, in words."""
 
 
+@runtime_checkable
+class SetsAside(Protocol):
+    """What a strategy may offer in addition: it goes on without arms that cannot be drawn any more.
+
+    Without it a run ends when a pool cannot give what is asked for. Which arms are set aside depends on the sizes of
+    pools and on earlier requests, never on samples that were not told.
+    """
+
+    @property
+    def arms_set_aside(self) -> frozenset[int]:
+        """Arms that it goes on without."""
+
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Ask for these arms no more. The request before is void; `ask` gives another one, or nothing: stopped."""
+
+
 class Rounds(Sequence[Round]):
     """The first n rounds of a list that only grows at its end: a tuple to look at, made without copying it."""
 
@@ -115,9 +131,13 @@ class Stepwise(ABC):
 
     A strategy that computes with small matrices sets `one_blas_thread`: it is then run with one thread of BLAS, because
     more of them would wait for each other.
+
+    A strategy that tests blocks sets `block`: this many consecutive samples are one. It asks for whole blocks, and
+    counts samples all the same.
     """
 
     one_blas_thread: bool = False
+    block: int = 1
 
     def __init__(self, n_arms: int, delta: float) -> None:
         self.n_arms = arms_number(n_arms)
@@ -144,12 +164,12 @@ class Stepwise(ABC):
         return Rounds(self._rounds, len(self._rounds))
 
     def ask(self) -> Request:
-        self._asked = {} if self.stopped else self._request()
+        self._asked = {} if self.stopped else {arm: n * self.block for arm, n in self._request().items()}
         return dict(self._asked)
 
     @abstractmethod
     def _request(self) -> Request:
-        """What to draw next, as long as it has not stopped."""
+        """What to draw next, in blocks, as long as it has not stopped."""
 
     def _take(self, rows: Sequence[NDArray[Any]]) -> None:
         """Book the samples of a tell that was found right: the request is answered."""
@@ -157,8 +177,8 @@ class Stepwise(ABC):
         self._n_samples += sum(map(len, rows))
 
     def _close_round(self, n: int, n_groups: int) -> None:
-        """Book a round with all of delta, n samples of an arm behind it."""
-        self._rounds.append(Round(len(self._rounds) + 1, self.delta, n, self._n_samples, n_groups))
+        """Book a round with all of delta, n blocks of an arm behind it."""
+        self._rounds.append(Round(len(self._rounds) + 1, self.delta, n * self.block, self._n_samples, n_groups))
 
 
 def kernel_given(value: object) -> Kernel:
@@ -200,9 +220,23 @@ def checked_samples(
     return rows
 
 
+def in_blocks(rows: Sequence[Array], length: int) -> list[Array]:  # arrays (count_i, d) -> (count_i / L, L d)
+    """Each block of consecutive samples as one."""
+    return [points.reshape(len(points) // length, -1) for points in rows]
+
+
 def _short(request: Request) -> str:
     text = ", ".join(f"{arm}: {count}" for arm, count in list(request.items())[:4])
     return "{" + text + (", ...}" if len(request) > 4 else "}")
+
+
+def arms_given(arms: Iterable[int], n_arms: int) -> list[int]:
+    """The numbers of arms that are to be set aside, in order."""
+    given = sorted(set(arms))
+    unknown = [arm for arm in given if not 0 <= arm < n_arms]
+    if unknown:
+        raise SettingsError(f"arm {unknown[0]!r} cannot be set aside; arms are numbered 0 to {n_arms - 1}")
+    return given
 
 
 def all_arms(n_arms: int, count: int) -> Request:

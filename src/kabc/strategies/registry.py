@@ -134,7 +134,7 @@ def register_strategy(entry: StrategyEntry, *, replace: bool = False) -> None:
     --------
     >>> import kabc
     >>> kabc.register_strategy(kabc.StrategyEntry(name="mine", make=kabc.AnytimeKABC))
-    >>> kabc.cluster([[0.1, 0.2] * 60, [0.8, 0.9] * 60], 2, strategy="mine", seed=0).certified
+    >>> kabc.cluster([[0.1] * 60, [0.9] * 60], 2, strategy="mine", seed=0).certified
     True
     """
     REGISTRY.register(entry, replace=replace)

@@ -62,7 +62,8 @@ def test_prices_and_limits_that_make_no_sense_are_refused(options: dict[str, Any
 
 def endpoints(server: Server, *paths: str, **options: Any) -> NamedArms:
     urls = {path: server.url(path) for path in paths}
-    return http_arms(urls, price=0.001, **({"concurrency": 2, "on_failure": "retry", "retries": 9} | options))
+    usual: dict[str, Any] = {"concurrency": 2, "on_failure": "retry", "retries": 9}
+    return http_arms(urls, price=0.001, **(usual | options))
 
 
 def bill(server: Server) -> float:

@@ -157,3 +157,21 @@ def test_single_linkage_needs_between_one_and_n_groups(n_groups: int) -> None:
 def test_single_linkage_refuses_nan() -> None:
     with pytest.raises(SettingsError, match="NaN"):
         single_linkage(np.full((2, 2), np.nan), 1)
+
+
+def test_arms_that_were_set_aside_are_in_no_group() -> None:
+    found = Partition.of([7, -1, 3, 7, -1], certified=True)
+    assert found.labels == (0, -1, 1, 0, -1)
+    assert found == Partition(found.labels)
+    assert found.groups == ((0, 3), (2,))
+    assert found.n_groups == len(found) == 2
+    assert repr(found) == "Partition(0 3 | 2, 2 set aside, certified)"
+    assert Partition((-1, -1)).groups == ()
+
+
+def test_arms_that_one_partition_sets_aside_do_not_count_for_agreement() -> None:
+    whole = Partition((0, 0, 1, 1))
+    assert Partition((0, 0, -1, 1)).adjusted_rand(whole) == 1
+    assert Partition((0, 0, -1, 1)).refines(whole)
+    assert not whole.refines(Partition((0, 0, -1, 1)))
+    assert Partition((-1, -1)).adjusted_rand(Partition((0, 1))) == 1

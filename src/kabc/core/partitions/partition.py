@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from math import comb
+from numbers import Integral
 from typing import Self
 
 from kabc.core.errors import SettingsError
 
+SET_ASIDE = -1  # the label of an arm that is in no group
 _SHOWN_ARMS = 20
 _SHOWN_GROUPS = 8
 
@@ -17,6 +19,8 @@ _SHOWN_GROUPS = 8
 @dataclass(frozen=True, slots=True, repr=False)
 class Partition:
     """Arms sorted into groups. Labels are numbered by first appearance in arm order, so equal groupings are equal.
+
+    The label -1 says that an arm was set aside: it is in no group.
 
     Examples
     --------
@@ -36,7 +40,7 @@ class Partition:
 
     @classmethod
     def of(cls, labels: Iterable[Hashable], *, certified: bool = False) -> Self:
-        """The partition in which arms with equal labels share a group. Labels can be any hashable values."""
+        """The partition in which arms with equal labels share a group. Labels are any hashable values; -1: no group."""
         return cls(_renumbered(labels), certified)
 
     @property
@@ -46,7 +50,7 @@ class Partition:
 
     @property
     def n_groups(self) -> int:
-        """The number of groups, K."""
+        """The number of groups, K; 0 if all arms were set aside."""
         return max(self.labels) + 1
 
     @property
@@ -54,7 +58,8 @@ class Partition:
         """The arm numbers of each group, ordered by label."""
         groups: list[list[int]] = [[] for _ in range(self.n_groups)]
         for arm, label in enumerate(self.labels):
-            groups[label].append(arm)
+            if label != SET_ASIDE:
+                groups[label].append(arm)
         return tuple(tuple(group) for group in groups)
 
     def __len__(self) -> int:
@@ -67,14 +72,19 @@ class Partition:
     def refines(self, other: Partition) -> bool:
         """Whether every group of this partition lies inside one group of the other."""
         self._same_arms(other)
-        return len(set(zip(self.labels, other.labels, strict=True))) == self.n_groups
+        pairs = set(zip(self.labels, other.labels, strict=True))
+        return len({pair for pair in pairs if pair[0] != SET_ASIDE}) == self.n_groups
 
     def adjusted_rand(self, other: Partition) -> float:
-        """Agreement corrected for chance (Hubert and Arabie 1985): 1 if equal, 0 on average for random partitions."""
+        """Agreement corrected for chance (Hubert and Arabie 1985): 1 if equal, 0 on average for random partitions.
+
+        Arms that one of the two has set aside do not count.
+        """
         self._same_arms(other)
-        both = _pairs_within(zip(self.labels, other.labels, strict=True))
-        mine, theirs = _pairs_within(self.labels), _pairs_within(other.labels)
-        pairs = comb(self.n_arms, 2)
+        placed = [pair for pair in zip(self.labels, other.labels, strict=True) if SET_ASIDE not in pair]
+        both = _pairs_within(placed)
+        mine, theirs = _pairs_within(a for a, _ in placed), _pairs_within(b for _, b in placed)
+        pairs = comb(len(placed), 2)
         spread = pairs * (mine + theirs) - 2 * mine * theirs
         # 0 only if both are one group or both are singletons: mine and theirs are at most pairs.
         return 2 * (pairs * both - mine * theirs) / spread if spread else 1.0
@@ -87,14 +97,18 @@ class Partition:
             )
 
     def __repr__(self) -> str:
-        state = ", certified" if self.certified else ""
+        aside = self.labels.count(SET_ASIDE)
+        state = (f", {aside} set aside" if aside else "") + (", certified" if self.certified else "")
         return f"Partition({_shown(self.groups, self.n_arms)}{state})"
 
 
 def _renumbered(labels: Iterable[Hashable]) -> tuple[int, ...]:
     seen: dict[Hashable, int] = {}
     try:
-        numbered = tuple(seen.setdefault(label, len(seen)) for label in labels)
+        numbered = tuple(
+            SET_ASIDE if isinstance(label, Integral) and label == SET_ASIDE else seen.setdefault(label, len(seen))
+            for label in labels
+        )
     except TypeError as error:
         raise SettingsError(
             f"labels must be a sequence of hashable values, one per arm, got {type(labels).__name__}: {error}; "

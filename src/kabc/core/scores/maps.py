@@ -25,6 +25,7 @@ _NO_DISTANCE = 1e-100  # dividing by the square of a smaller distance is not saf
 _MOST_LEVELS = 24  # a column with at most this many values counts as discrete
 _MOST_INDICATORS = 512  # over all columns; each round decomposes a covariance of this size
 _MOST_PRODUCTS = 12  # columns: 90 features
+_ROWS_AT_ONCE = 1 << 14  # of blocks, whose features are averaged: memory stays small
 
 
 class FeatureMap(ABC):
@@ -156,6 +157,38 @@ class Custom(FeatureMap):
                 f"{describe(features)} of shape {features.shape}"
             )
         return features
+
+
+@dataclass(frozen=True)
+class Averaged(FeatureMap):
+    """The features of another map, averaged over a block. A sample is a block: `length` rows, one after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kabc.core.scores.maps import Averaged, Custom
+    >>> Averaged(Custom(np.square), length=3)(np.array([[1.0, 2.0, 2.0], [3.0, 0.0, 0.0]]))
+    array([[3.],
+           [3.]])
+    """
+
+    base: FeatureMap
+    length: int
+
+    def fitted(self, past: Array) -> Self:  # (n, L d)
+        return replace(self, base=self.base.fitted(self._rows(past)))
+
+    def __call__(self, samples: Array) -> Array:  # (n, L d) -> (n, D)
+        step = max(1, _ROWS_AT_ONCE // self.length)
+        parts = [samples[start : start + step] for start in range(0, len(samples), step)]
+        return np.concatenate([self._means(part) for part in parts])
+
+    def _means(self, samples: Array) -> Array:
+        features = self.base(self._rows(samples))
+        return np.asarray(features.reshape(len(samples), self.length, -1).mean(axis=1))
+
+    def _rows(self, samples: Array) -> Array:  # (n, L d) -> (n L, d)
+        return samples.reshape(len(samples) * self.length, -1)
 
 
 def default_maps(columns: int) -> tuple[FeatureMap, ...]:

@@ -124,7 +124,7 @@ class Effects:
     1
     >>> column, contrast = effects.groups[1].distinguishes
     >>> column, contrast.what, round(contrast.value, 2)
-    ('value', 'ratio', 5.67)
+    ('value', 'ratio', 9.0)
     """
 
     reference: int | None = None

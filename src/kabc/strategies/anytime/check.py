@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from kabc.core.arrays import Counts, Index
+from kabc.core.arrays import Counts, Index, Mask
 from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.doubts import LIMIT, Doubt
@@ -36,9 +36,9 @@ _LARGEST = 700.0  # exp of more is no number
 class KCheck:
     """The doubts about K of one run."""
 
-    def __init__(self, maps: Sequence[FeatureMap] | None) -> None:
+    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1) -> None:
         self.doubted = False  # a group looks like two
-        self._maps = maps
+        self._maps, self._block = maps, block
         self._doubt: Doubt | None = None
         self._settled_at = 0  # samples when these arms were settled first
         self._n_labelled = self._n_doubted = 0
@@ -58,7 +58,7 @@ class KCheck:
         """Look once more, after a round that left this partition."""
         labels = _in_order(labels)
         if self._doubt is None or (self._doubt.labels != labels).any():
-            self._doubt = Doubt(labels, self._maps)
+            self._doubt = Doubt(labels, self._maps, self._block)
         self._doubt.follow(batches)
         n_samples = sum(len(batch.samples) for batch in batches)
         if np.count_nonzero(labels >= 0) != self._n_labelled:
@@ -75,11 +75,11 @@ class KCheck:
         enough = _IF_SUSPECTED if log_evidence > math.log(_SUSPECTED) else _IF_UNSURE
         return "open" if log_evidence > 0 and more < enough else "passed"
 
-    def request(self, counts: Counts) -> dict[int, int]:  # (N,)
+    def request(self, counts: Counts, dry: Mask) -> dict[int, int]:  # (N,), (N,)
         """The arms in doubt and some of the rest of their group; empty if nothing is in doubt."""
         if self._doubt is None or not self._open:
             return {}
-        few, many = self._doubt.suspects()
+        few, many = (arms[~dry[arms]] for arms in self._doubt.suspects())
         partners = many[np.argsort(counts[many], kind="stable")[: _PARTNERS * len(few)]]
         arms = np.union1d(few, partners)
         return dict.fromkeys(arms.tolist(), pace.block(int(counts[arms].min()))) if len(arms) else {}

@@ -71,12 +71,21 @@ class Claim:
         apart = (self._best_paired >= self.limit / 2) | told_apart
         return np.asarray(self._cross & ~(apart | apart.T))
 
-    def wanted(self, told_apart: Mask) -> Index:  # (N, N) -> arms
-        """Arms to sample next: those with open questions, and some arms of each group they may still belong to."""
+    def needs(self, dry: Mask, told_apart: Mask) -> bool:  # (N,), (N, N)
+        """Whether it cannot be proven without more samples of these arms."""
+        joins = self.open_joins(told_apart)
+        alive = np.bincount(self.labels[(self.labels >= 0) & ~dry], minlength=self._n_groups) > 0  # (K,)
+        return bool(joins[dry].any() or joins[:, ~alive].any() or self.open_pairs(told_apart)[dry].any())
+
+    def wanted(self, told_apart: Mask, dry: Mask | None = None) -> Index:  # (N, N), (N,) -> arms
+        """Arms to sample next: those with open questions, and some arms of each group they may still belong to.
+
+        Arms in `dry` are never among them; `needs` says whether it can do without.
+        """
         joins = self.open_joins(told_apart)
         chosen = np.asarray(joins.any(axis=1) | self.open_pairs(told_apart).any(axis=1))
         for group in np.flatnonzero(joins.any(axis=0)).tolist():
-            members = np.flatnonzero(self.labels == group)
+            members = np.flatnonzero(self.labels == group if dry is None else (self.labels == group) & ~dry)
             # m arms of the group serve all u open arms at once, each at m / (m + 1) of the best rate: m ~ sqrt(u) is
             # the cheapest
             enough = math.isqrt(max(0, int(np.count_nonzero(joins[:, group])) - 1)) + 1

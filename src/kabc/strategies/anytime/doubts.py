@@ -27,8 +27,8 @@ import numpy as np
 from kabc.core.arrays import Array, Index
 from kabc.core.evidence import betting
 from kabc.core.scores.discriminant import RIDGES, Moments
-from kabc.core.scores.maps import FeatureMap, default_maps
-from kabc.strategies.anytime.learning import Batch
+from kabc.core.scores.maps import FeatureMap
+from kabc.strategies.anytime.learning import Batch, fitted_maps
 from kabc.strategies.anytime.splits import KINDS, Splits, guessed
 
 LIMIT = 20.0  # evidence at which K is in doubt: a right K is ever doubted with probability at most 1/20 (17.2)
@@ -41,9 +41,11 @@ _SHARE = 0.05  # part of the experts' weights that is dealt out evenly at each g
 class Doubt:
     """The evidence that a group of one fixed partition is two, brought up to date batch by batch."""
 
-    def __init__(self, labels: Index, maps: Sequence[FeatureMap] | None) -> None:  # (N,), -1: in no group
+    def __init__(
+        self, labels: Index, maps: Sequence[FeatureMap] | None, block: int = 1
+    ) -> None:  # (N,), -1: in no group
         self.labels = labels
-        self._maps = maps
+        self._maps, self._block = maps, block
         self._learners: tuple[Moments, ...] = ()
         self._splits: list[Splits] = []  # for each learner and ridge
         self._seen: list[Batch] = []
@@ -115,8 +117,8 @@ class Doubt:
     def _learn(self) -> None:
         if self._n_seen >= 2 * self._n_fitted:
             past = np.concatenate([batch.samples for batch in self._seen])
-            maps = default_maps(past.shape[1]) if self._maps is None else self._maps
-            self._learners = tuple(Moments(one.fitted(past), len(self.labels)) for one in maps)
+            maps = fitted_maps(past, self._maps, self._block)
+            self._learners = tuple(Moments(one, len(self.labels)) for one in maps)
             self._n_fitted, self._learnt = self._n_seen, 0
         new = self._seen[self._learnt :]
         samples, owners = np.concatenate([b.samples for b in new]), np.concatenate([b.owners for b in new])

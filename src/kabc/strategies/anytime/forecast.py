@@ -18,6 +18,31 @@ import numpy as np
 from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
+from kabc.strategies.anytime.core import Core
+from kabc.strategies.anytime.review import Review
+from kabc.strategies.anytime.wealth import Wealth
+
+
+class Foresight:
+    """Forecasts from one round alone. It remembers what each arm had when the claim was made."""
+
+    def __init__(self) -> None:
+        self._claimed: tuple[Claim, Counts] | None = None  # the claim that is forecast, and the samples it began with
+
+    def of(
+        self, found: Assignment | None, review: Review, core: Core, wealth: Wealth, counts: Counts
+    ) -> Array | None:  # (N,) -> (N,)
+        """More samples of each arm; None before there is a claim about all arms to prove."""
+        if found is not None:
+            outside = np.setdiff1d(np.arange(len(counts)), core.arms)
+            at = [int(np.flatnonzero(wealth.compared == arm)[0]) for arm in found.representatives]
+            return of_assignment(found, outside, counts, wealth.log[:, at], wealth.limits[:, at])
+        claim = review.claim
+        if claim is not None and (self._claimed is None or self._claimed[0] is not claim):
+            self._claimed = claim, counts.copy()
+        if review.trusted is None or self._claimed is None or core.size < len(core.order):
+            return None
+        return of_claim(review.trusted, counts - self._claimed[1], wealth.all_apart())
 
 
 def of_claim(claim: Claim, since: Counts, told_apart: Mask) -> Array | None:  # (N,), (N, N) -> (N,)
@@ -86,7 +111,7 @@ def of_assignment(
     `evidence` is that of each arm against the representatives. None before these arms have samples.
     """
     rates = _outside_rates(found, outside, counts, evidence)
-    waiting = np.flatnonzero(found.labels < 0)
+    waiting = found.undecided
     if rates is None or not len(waiting):
         return None
     likely = _likely(found, evidence)[waiting]

@@ -19,7 +19,7 @@ import numpy as np
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer
-from kabc.core.scores.maps import FeatureMap, default_maps
+from kabc.core.scores.maps import Averaged, FeatureMap, default_maps
 
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
@@ -58,11 +58,18 @@ class Lesson:
     refitted: tuple[Moments, ...]  # learners with new maps that know this batch already; empty if it is too early
 
 
+def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> tuple[FeatureMap, ...]:  # (n, block x d)
+    """These maps, or the usual ones, fitted on samples so far; features are averaged over a block."""
+    chosen = default_maps(past.shape[1] // block) if maps is None else maps
+    return tuple((Averaged(one, block) if block > 1 else one).fitted(past) for one in chosen)
+
+
 class Learning:
     """Samples, learners and scorers. Only `absorb` and `rescore` change it."""
 
-    def __init__(self, n_arms: int, maps: Sequence[FeatureMap] | None) -> None:
-        self.counts: Counts = np.zeros(n_arms, dtype=np.int64)  # samples of each arm
+    def __init__(self, n_arms: int, maps: Sequence[FeatureMap] | None, block: int = 1) -> None:
+        self.counts: Counts = np.zeros(n_arms, dtype=np.int64)  # samples (blocks, if they are blocks) of each arm
+        self._block = block
         self.learners: tuple[Moments, ...] = ()
         self.scorers: tuple[Scorer, ...] = ()
         self._maps = None if maps is None else tuple(maps)
@@ -76,8 +83,8 @@ class Learning:
 
     @property
     def columns(self) -> int | None:
-        """The number of columns of a sample; None before the first."""
-        return self._batches[0].samples.shape[1] if self._batches else None
+        """The number of columns of a sample, or of a row of a block; None before the first."""
+        return self._batches[0].samples.shape[1] // self._block if self._batches else None
 
     @property
     def batches(self) -> Sequence[Batch]:
@@ -99,8 +106,7 @@ class Learning:
         if self.n_samples + len(batch.samples) < 2 * self._n_fitted:
             return ()
         past, owners = self.samples(batch)
-        maps = default_maps(past.shape[1]) if self._maps is None else self._maps
-        learners = tuple(Moments(one.fitted(past), len(self.counts)) for one in maps)
+        learners = tuple(Moments(one, len(self.counts)) for one in fitted_maps(past, self._maps, self._block))
         for learner in learners:
             learner.absorb(learner.map(past), owners)
         return learners

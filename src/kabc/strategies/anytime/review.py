@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kabc.core.arrays import Array, Counts, Index
+from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.evidence.blocks import Block
 from kabc.strategies.anytime.claims import Claim, renamed
 from kabc.strategies.anytime.learning import Batch
@@ -27,20 +27,24 @@ _CLAIM_GROWTH = 1.25  # samples at a claim over those at the claim before
 class Review:
     """The guess, the claim, and what makes one the other."""
 
-    def __init__(self, shares: ErrorShares) -> None:
+    def __init__(self, shares: ErrorShares, n_arms: int | None = None) -> None:
+        rows = shares.n_arms if n_arms is None else n_arms  # arms without any sample have rows, but no share
         self.guess: Index | None = None  # (N,)
         self.claim: Claim | None = None
         self.doubted = False  # the partition of the core was settled, but one of its groups looks like two
         self.n_claims = 0
         self._shares = shares
         self._n_groups = shares.n_clusters or 0
-        self._won: Array = np.zeros((shares.n_arms, self._n_groups))
-        self._won_by: Array = np.zeros((shares.n_arms, self._n_groups, 0))
+        self._won: Array = np.zeros((rows, self._n_groups))
+        self._won_by: Array = np.zeros((rows, self._n_groups, 0))
 
     @property
     def stands(self) -> bool:
         """Whether the claim is still what the samples look like."""
-        return self.claim is not None and self.guess is not None and bool((self.claim.labels == self.guess).all())
+        if self.claim is None or self.guess is None:
+            return False
+        # The claim may have arms that ran dry once everything about them was shown. The guess does not have them.
+        return bool((self.claim.labels == self.guess)[self.guess >= 0].all())
 
     @property
     def trusted(self) -> Claim | None:
@@ -68,8 +72,11 @@ class Review:
     def _joins(self, blocks: Sequence[Block], labels: Index) -> Array:  # (A,) -> (A, K, E)
         return np.stack([block.joins(labels, self._n_groups) for block in blocks], axis=-1)
 
-    def revise(self, guess: Index, core: Index, n_samples: int) -> None:  # (N,), (C,)
-        """Take over a new guess; claim it if it differs from the claim and bets on it have won lately."""
+    def revise(self, guess: Index, core: Index, n_samples: int, n_core: int | None = None) -> None:  # (N,), (C,)
+        """Take over a new guess; claim it if it differs from the claim and bets on it have won lately.
+
+        `core` are the arms whose bets count, `n_core` is the size of the whole core.
+        """
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
             moved = guess != self.guess
@@ -80,7 +87,15 @@ class Review:
         foreign = guess[core, None] != np.arange(self._n_groups)
         if (self._won[core][foreign] > 0).all():
             self.n_claims += 1
-            self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, len(core)), n_samples)
+            self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, n_core or len(core)), n_samples)
+
+    def set_aside(self, dry: Mask, told_apart: Mask) -> None:  # (N,), (N, N)
+        """Go on without arms that cannot be drawn any more. A claim that still needs them is given up."""
+        if self.claim is not None and self.claim.needs(dry, told_apart):
+            self.claim = None
+        if self.guess is not None:
+            claimed = np.zeros_like(dry) if self.claim is None else self.claim.labels >= 0
+            self.guess = np.where(dry & ~claimed, -1, self.guess)
 
     def restart(self) -> None:
         """The core was widened: guess anew. Earlier claims keep their numbers, and with them their error shares."""

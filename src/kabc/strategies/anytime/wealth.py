@@ -43,6 +43,7 @@ class Wealth:
     gains: Array  # (N, C, E)
     claimed: Mask | None = None  # (N, C), pairs told apart by a claim alone
     unclaimed: tuple[Array, Array] | None = None  # best and limits of these pairs before the claim
+    n_core: int = 0  # columns when the claim was proven
 
     @classmethod
     def none(cls, n_arms: int) -> Wealth:
@@ -119,8 +120,10 @@ class Wealth:
         """Tell apart all pairs of the core that a proven claim has in different groups, at the limit of the claim."""
         core = self.compared
         new = np.zeros(self.told.shape, dtype=np.bool_)
-        new[core] = (labels[core, None] != labels[core]) & (self.told[core] == 0)
+        placed = labels[core] >= 0  # the claim is not about arms that were set aside
+        new[core] = (labels[core, None] != labels[core]) & placed[:, None] & placed & (self.told[core] == 0)
         self.claimed, self.unclaimed = new, (self.best[new], self.limits[new])
+        self.n_core = len(core)
         self.told[new] = number
         self.limits[new] = limit
         self.best[new] = np.maximum(self.best[new], limit)
@@ -131,6 +134,35 @@ class Wealth:
         if len(outside):
             self.limits[outside] = np.inf
             self.limits[outside[:, None], list(representatives)] = limit
+
+    # ------------------------------------------------------------ representatives that run dry
+
+    def represented_by(self, arm: int, before: int) -> Wealth:
+        """The books when `arm` represents the group that arm `before` represented.
+
+        Evidence of outside arms is against the group: it goes on where it was (docs/theory.md, section 18).
+        """
+        books = self if arm in self.compared else self._with_column(arm)
+        (new,), (old,) = (np.flatnonzero(books.compared == one) for one in (arm, before))
+        outside = np.setdiff1d(np.arange(len(books.log)), books.compared)
+        for block in (books.log, books.best, books.limits, books.told, books.gains):
+            block[outside, new] = block[outside, old]
+        return books
+
+    def _with_column(self, arm: int) -> Wealth:
+        """The same books, with an arm from outside among the compared ones."""
+        wide = ((0, 0), (0, 1))
+        blocks = (
+            np.pad(self.log, wide),
+            np.pad(self.best, wide),
+            np.pad(self.limits, wide, constant_values=np.inf),
+            np.pad(self.told, wide),
+            np.pad(self.gains, (*wide, (0, 0))),
+        )
+        for block in blocks:
+            block[self.compared, -1] = block[arm, :-1]  # a pair has one evidence
+        claimed = None if self.claimed is None else np.pad(self.claimed, wide)
+        return Wealth(np.append(self.compared, arm), *blocks, claimed, self.unclaimed, self.n_core)
 
     # ------------------------------------------------------------ what was told apart
 
@@ -166,7 +198,8 @@ class Wealth:
         told, best, limits = self.told.copy(), self.best.copy(), self.limits.copy()
         told[self.claimed] = 0
         best[self.claimed], limits[self.claimed] = self.unclaimed
-        outside = np.setdiff1d(np.arange(len(told)), self.compared)
+        outside = np.setdiff1d(np.arange(len(told)), self.compared[: self.n_core])
         # Their limit takes for granted that representatives differ (12.3), which the claim has shown.
         told[outside], limits[outside] = 0, np.inf
+        told[:, self.n_core :], limits[:, self.n_core :] = 0, np.inf
         return Evidence.of_bets(told, counts.copy(), best, limits, compared=self.compared.copy())

@@ -13,18 +13,32 @@ from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.wording import exactly, main_claim, pairs_claim
 
 _WHEN = ", no matter when you look"
+_SET_ASIDE = (
+    "an arm that could not give what was asked for was asked no more; it is in a group only if it was told apart from "
+    "an arm of every other group by then"
+)
 
 
-def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | None, *, claimed: bool) -> Guarantee:
+def guarantee(
+    shares: ErrorShares,
+    core: Core,
+    review: Review,
+    status: Status | None,
+    *,
+    claimed: bool,
+    block: int = 1,
+    set_aside: bool = False,
+) -> Guarantee:
     """Claim, assumptions and rule, with the thresholds as they are now; `claimed`: pairs rest on a proven claim."""
     return Guarantee(
         strategy=f"Anytime KABC(delta = {shares.delta:g}, K = {shares.n_clusters})",
         claim=_claim(shares, status, claimed),
         assumptions=(
-            "samples of an arm are independent and identically distributed",
+            _assumed(block),
             "samples of different arms are independent of each other",
         ),
         rule=(
+            *_blocks(block),
             "before each round several experts fix a score for each pair, from earlier samples",
             "samples x of one arm and y of the other multiply its evidence by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
             "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
@@ -32,9 +46,22 @@ def guarantee(shares: ErrorShares, core: Core, review: Review, status: Status | 
             *_pairs(shares, core),
             *(() if shares.n_clusters is None else _claims(shares, core, review)),
             *_outside(shares, core),
+            *((_SET_ASIDE,) if set_aside else ()),
         ),
         conditional_on=_condition(shares, status, claimed),
     )
+
+
+def _assumed(block: int) -> str:
+    if block == 1:
+        return "samples of an arm are independent and identically distributed"
+    return f"blocks of {block:,} consecutive rows of an arm are independent and identically distributed"
+
+
+def _blocks(block: int) -> list[str]:
+    if block == 1:
+        return []
+    return [f"a sample is a block of {block:,} rows: features are averaged over it"]
 
 
 def _condition(shares: ErrorShares, status: Status | None, claimed: bool) -> str:

@@ -1,0 +1,214 @@
+"""Bets against "the samples of this arm come in no particular order". Theory: docs/theory.md, section 19.
+
+| symbol | here      | meaning                                                                                      |
+|--------|-----------|----------------------------------------------------------------------------------------------|
+| R_n    | `slot`    | which of the n gaps between the n - 1 earlier values sample n falls into, counted from 0     |
+| u_n    |           | (R_n + U_n) / n, with U_n uniform in (0, 1); z_n is its normal quantile                      |
+| f_e    | `_factors`| bet of expert e on u_n: a density on (0, 1) that is fixed by the earlier ranks               |
+| M      | `wealth`  | product over n of sum_e w_e f_e(u_n), with weights that follow the better experts            |
+
+Only ranks count, so no shape of the distribution is assumed. Equal values are ordered at random. If the samples are
+exchangeable, R_n is uniform and independent of the earlier ranks, so M is a martingale that starts at 1, and
+P(sup M >= 1/a) <= a (Ville).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.arrays import Array
+
+_SHARE = 0.01  # of the weights, dealt out anew for each sample: a change that comes late is found
+_NEUTRAL = 0.25  # first weight of the expert that does not bet
+_LOG_MOST = 600.0  # exp of it is a finite float
+_AT_A_TIME = 4_000_000  # numbers in one array
+
+_SHIFTS = np.array([-1.0, -0.4, 0.4, 1.0])  # z_n is normal with this mean
+_SCALES = np.array([0.6, 1.6])  # or with this standard deviation
+_FADES = np.array([0.3, 0.08])  # levels: averages of earlier z in which the past fades at this rate
+_LINKS = np.array([-0.9, -0.65, -0.35, 0.35, 0.65, 0.9])  # correlation of z_n with the sample before
+_WINDOWS = ((2, 0.0), (1, 0.05), (1, 0.15))  # half widths in gaps: a constant, and a part of n
+_INSIDE = 0.7  # what a window bets of its weight
+_N_DRIFT = len(_SHIFTS) + len(_SCALES) + len(_FADES)  # experts that look for later against earlier
+_N_EXPERTS = 1 + _N_DRIFT + len(_LINKS) + 2 * len(_WINDOWS)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What speaks against "no particular order" in each series, at the best time so far.
+
+    Logs are at least 0. `dependent` says which bets won most: on the sample before, or on a drift.
+    """
+
+    log_evidence: Array  # (S,)
+    dependent: NDArray[np.bool_]  # (S,)
+    log_together: float  # of all series, which are taken to be independent of each other
+
+
+def order_evidence(
+    series: Sequence[NDArray[Any]], rngs: Sequence[np.random.Generator], common: int
+) -> Order:  # S series (n,)
+    """Evidence against exchangeability of each series, and of all together; `rngs` decide between equal values.
+
+    All together bet on the first `common` samples of each series. Lengths beyond that may depend on the samples.
+    """
+    found, dependent = np.zeros(len(series)), np.zeros(len(series), dtype=bool)
+    shared = _Shared(min(common, max(map(len, series), default=0), _AT_A_TIME // (max(len(series), 1) * _N_EXPERTS)))
+    by_length = sorted(range(len(series)), key=lambda i: len(series[i]))
+    while by_length:
+        longest = max(len(series[by_length[-1]]), 1)
+        many = max(1, _AT_A_TIME // (longest * _N_EXPERTS))
+        chosen, by_length = by_length[-many:], by_length[:-many]
+        steps = [_ranked(series[i], rngs[i]) for i in chosen]
+        factors = _factors(steps, longest)
+        found[chosen], dependent[chosen] = _wealth(factors)
+        shared.add(factors)
+    return Order(np.minimum(found, _LOG_MOST), dependent, min(shared.log_wealth(), _LOG_MOST))
+
+
+# ---------------------------------------------------------------- ranks
+
+
+def _ranked(values: NDArray[Any], rng: np.random.Generator) -> Array:  # (n,) -> (5, n)
+    """Of each sample: its gap, a uniform number, and the places of three earlier samples among those before it.
+
+    These are the sample before, and what followed the two samples that are closest to it. -1: there is none.
+    """
+    n = len(values)
+    ties, within = rng.random(n), rng.random(n)
+    ranks = np.empty(n, dtype=np.int64)
+    ranks[np.lexsort((ties, values))] = np.arange(n)  # NaN come last
+    steps = np.full((5, n), -1.0)
+    steps[1] = within
+    rank: list[int] = ranks.tolist()
+    time_of = np.argsort(ranks).tolist()
+    earlier: list[int] = []  # sorted
+    place = -1  # of the sample before
+    for now, own in enumerate(rank):
+        steps[2, now] = place
+        for row, side in ((3, place - 1), (4, place + 1)):
+            if now > 1 and 0 <= side < now:
+                steps[row, now] = bisect_left(earlier, rank[time_of[earlier[side]] + 1])
+        place = bisect_left(earlier, own)
+        steps[0, now] = place
+        earlier.insert(place, own)
+    return steps
+
+
+# ---------------------------------------------------------------- bets
+
+
+def _factors(steps: Sequence[Array], longest: int) -> Array:  # S of (5, n) -> (T, S, E)
+    """What each expert multiplies its wealth by; 1 after the end of a series."""
+    known = np.full((5, longest, len(steps)), -1.0)
+    for i, one in enumerate(steps):
+        known[:, : one.shape[1], i] = one
+    slot, within, before = known[:3]
+    n = np.arange(longest, dtype=np.float64)[:, None]  # earlier samples
+    z = _quantile((slot + within) / (n + 1))  # (19.1)
+    linked = np.where(before < 0, 0.0, _quantile((before + 0.5) / np.maximum(n, 1)))
+    factors = np.ones((longest, len(steps), _N_EXPERTS))
+    at = 1
+    for mean, sd in _normals(z, linked):
+        factors[..., at] = np.exp(0.5 * z**2 - 0.5 * ((z - mean) / sd) ** 2) / sd  # (19.2)
+        at += 1
+    for constant, part in _WINDOWS:
+        width = constant + np.floor(part * n)
+        near, left, right = (_window(slot, place, n, width) for place in known[2:])
+        factors[..., at] = 1 + _INSIDE * (near - 1)  # (19.3)
+        factors[..., at + 1] = 1 + _INSIDE * ((left + right) / 2 - 1)
+        at += 2
+    factors[slot < 0] = 1.0
+    factors[0] = 1.0  # the first sample says nothing
+    return factors
+
+
+def _normals(z: Array, linked: Array) -> list[tuple[Array | float, float]]:  # (T, S), (T, S)
+    """Means and standard deviations that experts expect of z_n: drift first, then the sample before."""
+    drift: list[tuple[Array | float, float]] = [(mean, 1.0) for mean in _SHIFTS.tolist()]
+    drift += [(0.0, sd) for sd in _SCALES.tolist()]
+    drift += [(_level(z, fade), 1.0) for fade in _FADES.tolist()]
+    return drift + [(link * linked, math.sqrt(1 - link**2)) for link in _LINKS.tolist()]
+
+
+def _level(z: Array, fade: float) -> Array:  # (T, S)
+    """The average of the z before each sample, in which the past fades."""
+    level = np.zeros_like(z)
+    for now in range(1, len(z)):
+        level[now] = level[now - 1] + fade * (z[now - 1] - level[now - 1])
+    return level
+
+
+def _window(slot: Array, place: Array, n: Array, width: Array) -> Array:  # (T, S) each -> (T, S)
+    """A density that is even on the gaps within `width` of an earlier sample, and 0 elsewhere."""
+    low, high = np.maximum(place + 1 - width, 0), np.minimum(place + width, n)
+    inside = (slot >= low) & (slot <= high)
+    return np.where(place < 0, 1.0, inside * (n + 1) / np.maximum(high - low + 1, 1))
+
+
+def _quantile(u: Array) -> Array:
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(np.clip(u, 1e-12, 1 - 1e-12)))
+
+
+# ---------------------------------------------------------------- wealth
+
+
+def _wealth(factors: Array) -> tuple[Array, NDArray[np.bool_]]:  # (T, S, E) -> (S,), (S,)
+    """Largest log wealth so far of the mixture, and whether bets on the sample before won more than bets on a drift."""
+    first = _first_weights()
+    weights = np.tile(first, (factors.shape[1], 1))
+    gains = np.empty(factors.shape[:2])
+    for now, factor in enumerate(factors):
+        weights = weights * factor
+        gains[now] = weights.sum(axis=1)  # (19.4)
+        weights = (1 - _SHARE) * (weights / gains[now][:, None]) + _SHARE * first
+    log_wealth = np.maximum(np.log(gains).cumsum(axis=0).max(axis=0), 0.0)
+    with np.errstate(divide="ignore"):
+        best = np.log(factors).cumsum(axis=0).max(axis=0)  # (S, E)
+    drift, link = best[:, 1 : 1 + _N_DRIFT], best[:, 1 + _N_DRIFT :]
+    return log_wealth, link.max(axis=1) > drift.max(axis=1)
+
+
+def _first_weights() -> Array:  # (E,)
+    first = np.full(_N_EXPERTS, (1 - _NEUTRAL) / (_N_EXPERTS - 1))
+    first[0] = _NEUTRAL
+    return first
+
+
+class _Shared:
+    """One wealth for all series: sample n of each series is bet on with weights learned on samples 1 to n - 1 of all.
+
+    What one series shows pays for the bets on the others, so few samples of many series are enough.
+    """
+
+    def __init__(self, length: int) -> None:
+        self._factors: list[Array] = []
+        self._length = length
+
+    def add(self, factors: Array) -> None:  # (T, S, E)
+        """Some of the series."""
+        self._factors.append(factors[: self._length])
+
+    def log_wealth(self) -> float:
+        """The largest so far."""
+        log_wealth, most = 0.0, 0.0
+        first = _first_weights()
+        weights = first
+        for now in range(self._length):
+            factors = np.concatenate([one[now] for one in self._factors if now < len(one)])  # (S, E)
+            log_wealth += float(np.log(factors @ weights).sum())  # (19.5)
+            most = max(most, log_wealth)
+            with np.errstate(divide="ignore"):
+                log_weights = np.log(weights) + np.log(factors).sum(axis=0)
+            weights = np.exp(log_weights - log_weights.max())
+            weights = (1 - _SHARE) * weights / weights.sum() + _SHARE * first
+        return most

@@ -1,0 +1,206 @@
+"""Whether the samples of each arm come in no particular order, as every certificate assumes.
+
+A watch hears what is drawn, arm by arm, in the order in which it came. Pools are drawn in random order, so it looks at
+their own order instead, once. It decides nothing about the run: at the end it says what the samples speak against.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.arms.base import Arm
+from kabc.core.arrays import Array
+from kabc.core.evidence.exchangeability import Order, order_evidence
+from kabc.core.words import counted, percent
+from kabc.results.values import Assumption
+from kabc.running.draws import rng_of
+
+ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
+DEPENDENT = "samples depend on each other"
+DRIFT = "later samples differ from earlier ones"
+NOT_SEEN = "not watched: whether samples of different arms are independent of each other"
+OFF = "not watched: whether samples of one arm are independent of each other and do not drift"
+
+_ON = f"watched: samples of an arm come in no particular order; a false alarm has probability at most {percent(ALARM)}"
+
+_ENOUGH = 40  # samples of an arm in which a strong dependence (0.8 of one sample on the next) is nearly always seen
+_MOST_COLUMNS = 10
+_DENSE = 1000  # first samples, or blocks, of an arm that are all looked at; then every second, fourth, ... one
+_MOST_NUMBERS = 4_000_000  # of all arms: 32 MB
+_FEWEST = 100  # samples of an arm that are looked at, however many arms there are
+
+
+class Watch:
+    """What was seen of each arm, in its order, and what speaks against the assumption."""
+
+    def __init__(self, n_arms: int, seed: int) -> None:
+        self.block = 1  # consecutive samples that form one: blocks come in no particular order, not what is in them
+        self._seed = seed
+        self._seen: list[list[Array]] = [[] for _ in range(n_arms)]
+        self._kept = [0] * n_arms
+        self._heard = [0] * n_arms  # samples that came, also those that are not kept
+        self._pools: set[int] = set()
+
+    def look(self, arms: Sequence[Arm], block: int = 1) -> None:
+        """Look at the own order of pools, before the first round. Nothing is drawn by this."""
+        self.block = block
+        for arm, source in enumerate(arms):
+            in_order = getattr(source, "in_order", None)
+            rows = in_order(self._dense) if callable(in_order) else None
+            if rows is not None:
+                self.hear(arm, rows)
+                self._pools.add(arm)
+
+    def hear(self, arm: int, samples: ArrayLike) -> None:
+        """The next samples of an arm. Samples that are no rows are left to the strategy to refuse."""
+        if arm in self._pools:
+            return
+        try:
+            rows = np.asarray(samples)
+        except ValueError:
+            return
+        if rows.ndim not in (1, 2) or not rows.size:
+            return
+        rows = self._thinned(arm, _watched(rows.reshape(len(rows), -1)))
+        if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
+            self._seen[arm].append(rows)
+            self._kept[arm] += len(rows)
+
+    @property
+    def _dense(self) -> int:
+        return _DENSE * self.block
+
+    def _thinned(self, arm: int, rows: Array) -> Array:  # (n, d) -> (m, d)
+        """All of the first samples, then half as many of each doubling. Which ones does not depend on their values."""
+        numbers = self._heard[arm] + np.arange(len(rows))
+        self._heard[arm] += len(rows)
+        steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
+        most = max(_FEWEST, _MOST_NUMBERS // (len(self._seen) * rows.shape[1])) - self._kept[arm]
+        return np.asarray(rows[numbers % steps == 0][: max(0, most)])
+
+    # ------------------------------------------------------------ what it found
+
+    def lines(self) -> tuple[str, ...]:
+        """What was watched, and what could not be seen, for the certificate."""
+        live = [heard for arm, heard in enumerate(self._heard) if arm not in self._pools]
+        fewest = min(live, default=_ENOUGH)
+        if fewest >= _ENOUGH:
+            return (_ON, NOT_SEEN)
+        few = f"hardly seen in {counted(fewest, 'sample')} of an arm: a dependence or drift that is not strong"
+        return (_ON, few, NOT_SEEN)
+
+    def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
+        """What the samples refute, the strongest first; all arms together before single arms."""
+        arms, log_joint = self._evidence()
+        single = math.log(len(names)) - math.log(ALARM / 2)
+        refuted = sorted((one for one in arms if one.log >= single), key=lambda one: -one.log)
+        found = [Assumption(names[one.arm], one.what(columns), math.exp(one.log)) for one in refuted]
+        if log_joint >= -math.log(ALARM / 2) and (not refuted or len(refuted) > max(1, len(names) / 2)):
+            found.insert(0, Assumption(None, _common(refuted or arms), math.exp(log_joint)))
+        return tuple(found)
+
+    def notes(self, names: Sequence[Hashable]) -> tuple[str, ...]:
+        """A heuristic: arms whose values repeat more than their digits explain."""
+        repeats = {name: found for name, rows in zip(names, self._rows(), strict=True) if (found := _repeats(rows))}
+        if not repeats:
+            return ()
+        (name, (distinct, n)), more = next(iter(repeats.items())), len(repeats) - 1
+        others = f" (and {counted(more, 'more arm')})" if more else ""
+        few = f"only {counted(distinct, 'different value')} among {counted(n, 'sample')} of arm {name}{others}"
+        return (f"{few}: are rows repeated? (a heuristic; repeated rows are not independent samples)",)
+
+    def _rows(self) -> list[Array]:  # N of (m, d)
+        rows = [np.concatenate(seen) if seen else np.zeros((0, 1)) for seen in self._seen]
+        if self.block == 1:
+            return rows
+        rows = [
+            one[: min(len(one), self._dense) // self.block * self.block] for one in rows
+        ]  # later ones are thinned out
+        return [one.reshape(-1, self.block, one.shape[1]).mean(axis=1) for one in rows]
+
+    def _evidence(self) -> tuple[list[_Doubt], float]:
+        """For each arm with samples, the strongest column, and all arms together.
+
+        Each of C columns has an equal share (union bound): the columns of a sample may depend on each other.
+        """
+        rows = {arm: one for arm, one in enumerate(self._rows()) if len(one) > 1}
+        n_columns = min((one.shape[1] for one in rows.values()), default=0)
+        live = [kept // self.block for arm, kept in enumerate(self._kept) if arm not in self._pools]
+        common = min(live, default=max(self._kept))  # beyond it, what was drawn depends on the samples
+        orders = [self._order(rows, column, common) for column in range(n_columns)]
+        if not orders:
+            return [], 0.0
+        share = math.log(n_columns)
+        together = max(0.0, max(order.log_together for order in orders) - share)
+        logs = np.stack([order.log_evidence for order in orders]) - share  # (C, arms)
+        best = logs.argmax(axis=0).tolist()
+        doubts = [
+            _Doubt(arm, max(0.0, float(logs[column, i])), bool(orders[column].dependent[i]), column, n_columns)
+            for i, (arm, column) in enumerate(zip(rows, best, strict=True))
+        ]
+        return doubts, together
+
+    def _order(self, rows: Mapping[int, Array], column: int, common: int) -> Order:
+        rngs = [rng_of(self._seed, arm, column, 1) for arm in rows]
+        return order_evidence([one[:, column] for one in rows.values()], rngs, common)
+
+
+@dataclass(frozen=True)
+class _Doubt:
+    """Log evidence against one arm, and where it comes from."""
+
+    arm: int
+    log: float
+    dependent: bool
+    column: int
+    n_columns: int
+
+    def what(self, columns: Sequence[str]) -> str:
+        kind = DEPENDENT if self.dependent else DRIFT
+        return f"{kind} (column {columns[self.column]})" if len(columns) == self.n_columns > 1 else kind
+
+
+def _common(doubts: Sequence[_Doubt]) -> str:
+    """The kind that most of the evidence is about."""
+    dependent = sum(one.log if one.dependent else -one.log for one in doubts) > 0
+    return DEPENDENT if dependent else f"{DRIFT} (machine load?)"
+
+
+def _watched(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
+    """The columns that are looked at; texts become numbers."""
+    if rows.shape[1] > _MOST_COLUMNS:
+        rows = rows[:, np.linspace(0, rows.shape[1] - 1, _MOST_COLUMNS).astype(int)]
+    if rows.dtype.kind in "biuf":
+        return rows.astype(np.float64)
+    # any fixed order of texts will do
+    codes = [zlib.crc32(str(value).encode("utf-8", "surrogatepass")) for value in rows.ravel()]
+    return np.asarray(codes, dtype=np.float64).reshape(rows.shape)
+
+
+def _repeats(rows: Array) -> tuple[int, int] | None:  # (m, d) -> different rows and all
+    """Few different rows, although their digits could tell many more apart; None if that is not so."""
+    if len(rows) < 30 or not np.isfinite(rows).all():
+        return None
+    distinct = len(np.unique(rows, axis=0))
+    if distinct < 2 or len(rows) < 5 * distinct:
+        return None
+    possible = max(_possible(column) for column in rows.T)
+    return (distinct, len(rows)) if possible >= 1000 * distinct else None
+
+
+def _possible(column: Array) -> float:  # (m,)
+    """How many different values of as many decimals fit between the smallest and the largest."""
+    if np.array_equal(column, np.floor(column)):
+        return 1.0  # counts, codes and categories repeat
+    span = float(np.ptp(column))
+    for decimals in range(1, 13):
+        if np.allclose(column, np.round(column, decimals), rtol=0.0, atol=1e-14):
+            return span * 10.0**decimals
+    return math.inf
