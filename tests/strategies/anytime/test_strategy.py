@@ -16,6 +16,7 @@ from scipy.stats import binom
 import kabc
 from kabc import AnytimeKABC, Partition, SettingsError
 from kabc.core.scores.maps import Custom, FeatureMap, Levels, Ranks, Scaled
+from kabc.strategies.anytime import check
 from tests.strategies.anytime.playing import Draw, answer, at, play
 
 FEW_MAPS = (Scaled(), Ranks(), Levels())
@@ -263,7 +264,8 @@ def each_column() -> list[FeatureMap]:
     return [Custom(lambda x: x[:, :1]), Custom(lambda x: x[:, 1:])]
 
 
-def test_too_small_a_number_of_groups_is_contradicted() -> None:
+def test_too_small_a_number_of_groups_is_contradicted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "_ROUNDS", 200)  # go on until it is proven
     strategy = play(AnytimeKABC(6, 2, 0.05, maps=each_column()), at([[0, 0], [8, 0], [0, 8]]))
     assert strategy.status == "contradicted"
     assert strategy.n_groups_at_least == 3

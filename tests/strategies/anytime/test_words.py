@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kabc import AnytimeKABC
 from kabc.core.scores.maps import Scaled
+from kabc.strategies.anytime import check
 from tests.strategies.anytime.playing import Draw, at, play
 
 # ---------------------------------------------------------------- the claim
@@ -36,7 +37,8 @@ def test_without_k_pairs_are_claimed_without_a_condition() -> None:
     )
 
 
-def test_a_contradiction_is_claimed() -> None:
+def test_a_contradiction_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "_ROUNDS", 200)  # go on until it is proven
     strategy = play(AnytimeKABC(3, 2, 0.05, maps=[Scaled()]), at([0, 40, 80]), rounds=200)
     assert strategy.status == "contradicted"
     assert strategy.guarantee().claim == (
