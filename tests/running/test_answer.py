@@ -50,7 +50,10 @@ def test_the_smallest_groups_are_printed_first() -> None:
         "group 1, 2 arms: a, c",
         "group 2, 2 arms: b, e",
     ]
-    assert lines[-1].startswith("samples per arm: ")
+    assert lines[-2:] == [
+        "K: no group looks like two",
+        "few samples: only a strong dependence or drift would show in 8 samples of an arm",
+    ]
 
 
 def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:

@@ -64,7 +64,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "outside the radius": ({"kernel": kabc.Linear(radius=1.0)}, KernelBoundsError, "arm '[ab]': .*radius"),
     "k too small": ({"n_clusters": 0}, SettingsError, "n_clusters.*0"),
     "k too large": ({"n_clusters": 3}, SettingsError, "n_clusters.*from 2 to 2.*3"),
-    "k unknown": ({"n_clusters": None}, SettingsError, "min_separation.*max_samples"),
+    "k unknown": ({"n_clusters": None, "strategy": "kabc"}, SettingsError, "min_separation.*max_samples"),
     "two ways to stop": ({"min_separation": 1.0}, SettingsError, "pass one of them"),
     "delta zero": ({"delta": 0.0}, SettingsError, "delta.*0"),
     "delta percent": ({"delta": 5}, SettingsError, "delta.*5"),

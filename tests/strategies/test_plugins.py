@@ -54,7 +54,7 @@ def test_an_installed_strategy_is_found_by_name_and_in_the_list(tmp_path: Path) 
         "from kabc.strategies import needs_kernel, strategies\n"
         "needs_kernel('anytime'); print('kabc_energy' in sys.modules)\n"
         "arms = {'red': [0.1, 0.2] * 60, 'blue': [0.8, 0.9] * 60}\n"
-        "print(kabc.cluster(arms, 2, strategy='energy', seed=0, progress=False).certified)\n"
+        "print(kabc.cluster(arms, 2, strategy='energy', seed=0, watch=False, progress=False).certified)\n"
         "print([(e.name, e.title, e.needs_kernel, e.guarantee) for e in list(strategies().values())[-2:]])\n",
     )
     assert done.stderr == ""

@@ -28,6 +28,7 @@ STATUS_WORDS: dict[Status, str] = {
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
+FEW_SAMPLES = "few samples:"  # how the assumption begins that few samples hardly test
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
@@ -150,7 +151,12 @@ def text(result: Result) -> str:
         groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
     aside = [f"  {line}" for line in aside_lines(result)]
     lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
-    return "\n".join([*lines, *_remarks(result)])
+    return "\n".join([*lines, *_remarks(result), *_hardly_watched(result)])
+
+
+def _hardly_watched(result: Result) -> list[str]:
+    """What the watch could not have seen, where an answer rests on it."""
+    return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)] if result.certified else []
 
 
 def certificate(result: Result) -> str:

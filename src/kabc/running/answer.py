@@ -72,7 +72,9 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
 
 def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:
     """What a strategy says of itself, and which of its assumptions were watched."""
-    lines = (watch.OFF, watch.NOT_SEEN) if watched is None else watched.lines()
+    lines = (watch.OFF,) if watched is None else watched.lines()
+    if any("different arms" in line for line in why.assumptions):  # some strategies do without
+        lines = (*lines, watch.NOT_SEEN)
     return replace(why, assumptions=(*why.assumptions, *lines))
 
 

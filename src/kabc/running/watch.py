@@ -20,6 +20,7 @@ from kabc.core.arrays import Array
 from kabc.core.evidence.exchangeability import Order, order_evidence
 from kabc.core.words import counted, percent
 from kabc.results.values import Assumption
+from kabc.results.words import FEW_SAMPLES
 from kabc.running.draws import rng_of
 
 ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
@@ -92,9 +93,9 @@ class Watch:
         live = [heard for arm, heard in enumerate(self._heard) if arm not in self._pools]
         fewest = min(live, default=_ENOUGH)
         if fewest >= _ENOUGH:
-            return (_ON, NOT_SEEN)
-        few = f"hardly seen in {counted(fewest, 'sample')} of an arm: a dependence or drift that is not strong"
-        return (_ON, few, NOT_SEEN)
+            return (_ON,)
+        few = f"{FEW_SAMPLES} only a strong dependence or drift would show in {counted(fewest, 'sample')} of an arm"
+        return (_ON, few)
 
     def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
         """What the samples refute, the strongest first; all arms together before single arms."""
