@@ -50,13 +50,20 @@ def test_numbers_in_names_are_compared_as_numbers() -> None:
     assert sorted(names, key=natural) == ["", "7", "10", "a2x", "a10x", "b", "m09", "m9", "m10"]
 
 
+def test_a_few_arms_with_one_row_are_left_to_the_run() -> None:
+    rows = pl.concat([frame(), pl.DataFrame({"machine": ["m9"], "place": [1.0]})])
+    assert table_arms(rows, arm="machine")["m9"].remaining == 1
+
+
 def bad_rows() -> list[tuple[pl.DataFrame, dict[str, Any], type[KabcError], str]]:
     good = frame()
-    single = pl.concat([good, pl.DataFrame({"machine": ["m9"], "place": [1.0]})])
+    single = pl.DataFrame({"machine": ["m1", "m1", "m9"], "place": [1.0, 2.0, 1.0]})
+    ids = pl.DataFrame({"machine": [*"aabbcdefg"], "place": [float(i) for i in range(9)]})
     return [
         (good[:0], {"arm": "machine"}, ArmError, "has no rows"),
         (good.filter(machine="m1"), {"arm": "machine"}, ArmError, "only one arm, 'm1'"),
-        (single, {"arm": "machine"}, ArmError, "1 of 4 arms have fewer than 2 rows: 'm9'"),
+        (single, {"arm": "machine"}, ArmError, "1 of 2 arms have fewer than 2 rows: 'm9'; check that the right column"),
+        (ids, {"arm": "machine"}, ArmError, "5 of 7 arms have fewer than 2 rows"),
         (
             good.with_columns(machine=pl.lit(None, pl.String)),
             {"arm": "machine"},

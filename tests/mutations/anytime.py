@@ -107,9 +107,9 @@ SHARES = (
 
 LIMITS = (
     Mutant(
-        "strategies/anytime/strategy.py",
-        "self._shares.pair_limit(self._core.size, self._core.stage)",
-        "self._shares.pair_limit(self._core.size, 1)",
+        "strategies/anytime/inference.py",
+        "self.shares.pair_limit(self.core.size, self.core.stage)",
+        "self.shares.pair_limit(self.core.size, 1)",
         "every wider core has the share of the first",
         "strategies/anytime/test_errors.py::test_pairs_of_a_wider_core_have_half_of_the_share_of_the_one_before",
     ),
@@ -150,8 +150,8 @@ LIMITS = (
         "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
     ),
     Mutant(
-        "strategies/anytime/strategy.py",
-        "self._wealth.limit_outside(found.representatives, self._shares.outside_limit(self._core.size))",
+        "strategies/anytime/inference.py",
+        "self.wealth.limit_outside(found.representatives, self.shares.outside_limit(self.core.size))",
         "pass",
         "arms outside keep the limit of pairs of the core",
         "strategies/anytime/test_errors.py::test_arms_outside_share_the_other_half_one_event_for_each_arm",
@@ -190,12 +190,12 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/strategy.py",
-        "            self._bet(lesson)\n",
+        "            found.bet(lesson)\n",
         (
-            "            for learner, features in zip(self._learning.learners, lesson.features, strict=True):\n"
+            "            for learner, features in zip(learning.learners, lesson.features, strict=True):\n"
             "                learner.absorb(features, lesson.batch.owners)\n"
-            "            self._learning.rescore(self._core.arms, *self._taught())\n"
-            "            self._bet(lesson)\n"
+            "            found.rescore()\n"
+            "            found.bet(lesson)\n"
         ),
         "scores see the samples that they are bet on",
         "strategies/anytime/test_errors.py::"
@@ -219,8 +219,8 @@ DECISIONS = (
         "strategies/anytime/test_wealth.py::test_an_arm_is_not_told_apart_from_itself_even_at_the_limit_of_1",
     ),
     Mutant(
-        "strategies/anytime/strategy.py",
-        "proven = claim if claim is not None and claim.proven(self._wealth.all_apart()) else None",
+        "strategies/anytime/inference.py",
+        "proven = claim if claim is not None and claim.proven(self.wealth.all_apart()) else None",
         "proven = claim",
         "a claim is accepted without a proof",
         "strategies/anytime/test_errors.py::test_a_claim_is_accepted_when_each_arm_is_refuted_for_each_other_group",

@@ -118,7 +118,7 @@ def test_a_refuted_claim_proves_one_more_group_and_no_pair() -> None:
     rng, draw = np.random.default_rng(0), at([0, 7])
     while len(strategy.ask()) != 38:
         strategy.tell({arm: draw(rng, arm, n) for arm, n in strategy.ask().items()})
-    wealth = strategy._wealth
+    wealth = strategy._found.wealth
     assert wealth.claimed is not None
     outside = np.setdiff1d(np.arange(60), wealth.compared)
     wealth.best[outside[0]] = wealth.limits[outside[0]]  # an arm that differs from both representatives

@@ -67,14 +67,14 @@ def test_arms_that_do_not_exist_cannot_be_set_aside() -> None:
 def test_a_claim_that_still_needs_the_arm_is_given_up_and_the_next_one_pays_for_its_number() -> None:
     strategy = AnytimeKABC(6, 2, 0.05, maps=[Scaled()])
     rng, draw = np.random.default_rng(0), at([0, 2])
-    while strategy._review.claim is None:
+    while strategy._found.review.claim is None:
         strategy.tell(answer(strategy, draw, rng))
-    assert strategy._review.claim.needs(np.arange(6) == 5, strategy._wealth.all_apart())
+    assert strategy._found.review.claim.needs(np.arange(6) == 5, strategy._found.wealth.all_apart())
     strategy.set_aside([5])
-    claim = strategy._review.claim
-    assert claim is None or (claim.labels[5] == -1 and strategy._review.n_claims == 2)
+    claim = strategy._found.review.claim
+    assert claim is None or (claim.labels[5] == -1 and strategy._found.review.n_claims == 2)
     play(strategy, draw, rounds=200)
-    assert strategy._review.n_claims >= 2
+    assert strategy._found.review.n_claims >= 2
     assert strategy.recommend().labels == (0, 1, 0, 1, 0, -1)
 
 
@@ -82,7 +82,7 @@ def test_no_group_is_made_of_arms_that_a_proven_claim_leaves_out() -> None:
     """Pairs with an arm that was set aside are not told apart by a claim about the others."""
     strategy = play_pools(AnytimeKABC(6, 2, 0.05), at([0, 2]), {5: 3})
     told = strategy.evidence().told_apart[5]
-    limits = strategy.evidence().log_evidence[5] >= strategy._shares.pair_limit(6, 1)
+    limits = strategy.evidence().log_evidence[5] >= strategy._found.shares.pair_limit(6, 1)
     assert np.array_equal(told, limits & (np.arange(6) != 5))
 
 
@@ -123,7 +123,7 @@ def test_too_few_arms_end_it() -> None:
 def settled(n_arms: int = 60, gap: float = 2.0) -> tuple[AnytimeKABC, np.random.Generator, Draw]:
     """A strategy in its second phase."""
     strategy, rng, draw = AnytimeKABC(n_arms, 2, 0.05, maps=[Scaled()]), np.random.default_rng(0), at([0, gap])
-    while strategy._assignment is None:
+    while strategy._found.assignment is None:
         strategy.tell(answer(strategy, draw, rng))
     for _ in range(3):
         strategy.tell(answer(strategy, draw, rng))
@@ -132,16 +132,16 @@ def settled(n_arms: int = 60, gap: float = 2.0) -> tuple[AnytimeKABC, np.random.
 
 def test_another_arm_of_the_group_goes_on_where_the_representative_was() -> None:
     strategy, _, draw = settled()
-    assert strategy._standing is not None
-    first = strategy._standing.arms[0]
-    undecided = strategy._assignment.undecided  # type: ignore[union-attr]
+    assert strategy._found.standing is not None
+    first = strategy._found.standing.arms[0]
+    undecided = strategy._found.assignment.undecided  # type: ignore[union-attr]
     open_arm = int(undecided[strategy.evidence().log_evidence[undecided, first].argmax()])
     before = strategy.evidence().log_evidence[open_arm, first]
     strategy.set_aside([first])
-    second = strategy._standing.arms[0]
+    second = strategy._found.standing.arms[0]
     assert second != first
     assert strategy.evidence().log_evidence[open_arm, second] == before != 0
-    assert strategy.evidence().log_threshold[open_arm, second] == strategy._shares.outside_limit(24)
+    assert strategy.evidence().log_threshold[open_arm, second] == strategy._found.shares.outside_limit(24)
     assert {second} < set(strategy.ask())
     play(strategy, draw, rounds=300)
     assert strategy.status == "decided"
@@ -151,10 +151,10 @@ def test_another_arm_of_the_group_goes_on_where_the_representative_was() -> None
 
 def test_an_arm_from_outside_the_core_represents_its_group_if_no_other_is_left() -> None:
     strategy, rng, draw = settled(gap=3.0)
-    while not (np.array(strategy.recommend().labels)[strategy._core.order[24:]] >= 0).any():
+    while not (np.array(strategy.recommend().labels)[strategy._found.core.order[24:]] >= 0).any():
         strategy.tell(answer(strategy, draw, rng))
-    core = strategy._core.arms
-    while (strategy._assignment.labels[strategy._core.order[24:]] < 0).all():  # type: ignore[union-attr]
+    core = strategy._found.core.arms
+    while (strategy._found.assignment.labels[strategy._found.core.order[24:]] < 0).all():  # type: ignore[union-attr]
         strategy.tell(answer(strategy, draw, rng))
     strategy.set_aside(core.tolist())
     play(strategy, draw, rounds=400)
@@ -167,13 +167,13 @@ def test_arms_that_wait_for_a_group_without_arms_are_set_aside_in_the_end() -> N
     """Only one arm of the core is in the second group, and no other arm: it cannot be told apart from any more."""
     n_arms = 60
     strategy = AnytimeKABC(n_arms, 2, 0.05, maps=[Scaled()])
-    odd = int(strategy._core.arms[0])
+    odd = int(strategy._found.core.arms[0])
     rng = np.random.default_rng(0)
 
     def draw(rng: np.random.Generator, arm: int, n: int) -> NDArray[np.float64]:
         return rng.normal(2.0 * (arm == odd), 1.0, (n, 1))
 
-    while strategy._assignment is None:
+    while strategy._found.assignment is None:
         strategy.tell(answer(strategy, draw, rng))
     strategy.set_aside([odd])
     play(strategy, draw, rounds=400)
@@ -213,8 +213,8 @@ def test_many_arms_with_random_pools_are_wrong_at_most_delta_of_the_time() -> No
         play_pools(strategy, at([0, 1.5]), dict(enumerate(sizes.tolist())), seed=run)
         told = strategy.evidence().told_apart
         errors += bool((told & (groups[:, None] == groups)).any() or wrong(strategy.recommend(), groups))
-        if strategy._standing is not None and strategy._assignment is not None:
-            first = strategy._core.arms[list(strategy._assignment.columns)]
-            handed_over += strategy._standing.arms != tuple(first)
+        if strategy._found.standing is not None and strategy._found.assignment is not None:
+            first = strategy._found.core.arms[list(strategy._found.assignment.columns)]
+            handed_over += strategy._found.standing.arms != tuple(first)
     assert handed_over >= runs / 2
     assert errors <= binom.ppf(0.999, runs, delta)

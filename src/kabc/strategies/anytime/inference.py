@@ -1,0 +1,289 @@
+"""What follows from the samples: the books of both phases, the arms to draw next, and how it ends.
+
+A round: `bet` on new samples, learn from them, `conclude`, and `rescore` for the next round. `request` says what to
+draw. The two phases, and the files that hold their parts, are described in `strategy.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kabc.core.arrays import Index, Mask
+from kabc.core.partitions.forced import Forced, forced_partition
+from kabc.strategies.answers import Status
+from kabc.strategies.anytime import pace
+from kabc.strategies.anytime.assignment import Assignment
+from kabc.strategies.anytime.check import KCheck
+from kabc.strategies.anytime.claims import Claim
+from kabc.strategies.anytime.core import Core
+from kabc.strategies.anytime.learning import Learning, Lesson
+from kabc.strategies.anytime.relief import asked_about, relieved, starved
+from kabc.strategies.anytime.representatives import Representatives
+from kabc.strategies.anytime.review import Review
+from kabc.strategies.anytime.shares import ErrorShares
+from kabc.strategies.anytime.stalling import Stalling
+from kabc.strategies.anytime.wealth import Wealth
+from kabc.strategies.base import Request
+
+# How many times the samples that an arm had when the last one ran dry, and these at least, to give up:
+_PATIENCE = 64  # on a group that seems to have only dry arms
+_WAITING = 4  # on an arm that cannot be compared with one of the groups it may be in
+_FEWEST = 32
+
+
+class Inference:
+    """The state of a run. Samples and counts are those of blocks, where samples are blocks."""
+
+    def __init__(
+        self,
+        n_clusters: int | None,
+        delta: float,
+        order: Index,  # (N,)
+        learning: Learning,
+        check: KCheck | None,
+        stalling: Stalling | None,
+    ) -> None:
+        self.n_arms, self.n_clusters, self.delta = len(order), n_clusters, delta
+        self.learning, self.check, self.stalling = learning, check, stalling
+        self.status: Status | None = None
+        self.assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
+        self.standing: Representatives | None = None  # of the second phase
+        self.at_least = 1  # certified lower bound on the number of groups
+        self.dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
+        self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
+        self._begin(order)
+
+    def _begin(self, order: Index) -> None:
+        """Before the first sample: the books of these arms."""
+        self.shares = ErrorShares(self.delta, len(order), self.n_clusters)
+        self.core = Core.first(order, self.n_clusters)
+        self.wealth = self._opened(Wealth.none(self.n_arms))
+        self.review = Review(self.shares, self.n_arms)
+
+    def _opened(self, wealth: Wealth) -> Wealth:
+        """The books with the arms of this stage's core."""
+        return wealth.widened(self.core.arms, self.shares.pair_limit(self.core.size, self.core.stage))
+
+    # ------------------------------------------------------------ what to draw
+
+    def request(self) -> Request:
+        counts = self.learning.counts
+        if self.assignment is not None and not self.assignment.decided:
+            return self.assignment.request(counts)
+        if self.check is not None and not self.review.doubted:
+            in_doubt = self.check.request(counts, self.dry)
+            if in_doubt:
+                return in_doubt
+        arms = self._core_arms()
+        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
+
+    def _core_arms(self) -> Index:
+        """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
+        trusted = self.review.trusted
+        wanted = self.live[:0] if trusted is None else trusted.wanted(self.wealth.all_apart(), self.dry)
+        return wanted if len(wanted) else np.sort(self.live)
+
+    @property
+    def live(self) -> Index:
+        """Arms of the core that can be drawn."""
+        arms = self.core.arms
+        return arms[~self.dry[arms]]
+
+    @property
+    def asked_about(self) -> Index:
+        """Arms of the core whose partition is looked for."""
+        return asked_about(self.core.arms, self.dry, self.wealth.apart, self.review.claim)
+
+    # ------------------------------------------------------------ what was drawn
+
+    def bet(self, lesson: Lesson) -> None:
+        """Bet on the samples of a round, with scores that were fixed before it."""
+        batch, held = lesson.batch, self.learning.counts[lesson.batch.arms]
+        blocks = self.learning.blocks(lesson, self.n_clusters or self.n_arms)
+        common = self.wealth.common_gains(len(blocks))
+        pairs = self.wealth.bet(batch.arms, blocks, common)
+        if self.assignment is None:
+            self.review.bet(blocks, batch, held, common, pairs)
+
+    def rescore(self) -> None:
+        """Fix the scores of the next round."""
+        arms, core = self.asked_about, self.core.arms  # the first may all be newcomers
+        self.learning.rescore(arms if self.learning.counts[arms].any() else core, *self._taught())
+
+    def _taught(self) -> tuple[Index, int]:  # (N,)
+        """Groups that the next scores take for granted, -1 where there is none; the number of groups to look for."""
+        known: Index = np.full(self.n_arms, -1, dtype=np.intp)
+        if self.assignment is not None:
+            known = self.assignment.labels
+        elif self.review.trusted is not None:
+            known = self.review.trusted.labels
+        n_groups = self.n_clusters or self.core.n_sampled(self.learning.counts)
+        return known, min(n_groups + self.review.doubted, len(self.asked_about))
+
+    # ------------------------------------------------------------ what follows
+
+    def conclude(self, number: int) -> None:
+        """What follows after the samples of a round were bet on and learnt from."""
+        self.wealth.tell_apart(number)
+        self._judge(number)
+        if self.n_clusters is None and self.status is None:
+            self.status = self._ended_without_k()
+
+    def _judge(self, number: int) -> None:
+        """What follows from the evidence, for the arms that can still be drawn."""
+        columns = self._settled(number) if self.assignment is None else self.assignment.columns
+        if len(columns) == self.n_clusters:
+            self.assignment = self._assigned(columns)
+            self.at_least = max(self.at_least, self.assignment.n_groups_at_least)
+            if self.assignment.decided and self._passes(self.assignment.labels):
+                self.status = "decided"
+        elif not self._has_enough() or self._is_starved():
+            self.status = "exhausted"
+        if self.n_clusters is not None and self.at_least > self.n_clusters:
+            self.status = "contradicted"
+            if self.wealth.claimed is not None:
+                # The claim is refuted. It proves that there are more than K groups, but not how many more.
+                self.at_least = self.n_clusters + 1
+
+    def _ended_without_k(self) -> Status | None:
+        if np.count_nonzero(self.wealth.apart_in_core) == self.core.size * (self.core.size - 1):
+            return "decided"  # every arm is a group of its own
+        if self.stalling is not None and self.stalling.stalled(self.learning.n_samples, self.wealth):
+            return "stalled"
+        return None
+
+    def _settled(self, number: int) -> tuple[int, ...]:
+        """Representatives of the groups, as places in the core, once its partition is settled; none before."""
+        if not self.learning.counts[self.live].all():
+            return ()  # the core was widened just now
+        self._revise()
+        live = ~self.dry[self.core.arms]
+        found, claim = self._forced(), self.review.claim
+        proven = claim if claim is not None and claim.proven(self.wealth.all_apart()) else None
+        complete = len(found.representatives) == self.n_clusters and bool((found.labels[live] >= 0).all())
+        if proven is not None or (complete and not found.contradicted):
+            labels = np.full(self.n_arms, -1, dtype=np.intp)
+            labels[self.core.arms] = found.labels if proven is None else proven.labels[self.core.arms]
+            passed = self._passes(labels)
+            self.review.doubted = self.check is not None and self.check.doubted
+            return self._appointed(found, proven, number) if passed else ()
+        if self.core.is_spent(self.learning.counts):
+            self._widen()
+        return ()
+
+    def _revise(self) -> None:
+        """Guess the partition of the core anew, from samples alone."""
+        if self.n_clusters is None or not self.learning.scorers or len(self.asked_about) < self.n_clusters:
+            return
+        guess = self.learning.guess(self.wealth.best_expert, self.asked_about, self.n_clusters)
+        if guess is not None:
+            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size)
+
+    def _forced(self) -> Forced:
+        """What the pairs told apart force about the core."""
+        found = forced_partition(self.wealth.apart_in_core, self.n_clusters)
+        self.at_least = max(self.at_least, found.n_groups_at_least)
+        return found
+
+    def _widen(self) -> None:
+        """Take more arms into the core."""
+        self.core = self.core.widened()
+        self.wealth = self._opened(self.wealth)
+        self.review.restart()
+
+    # ------------------------------------------------------------ is K too small?
+
+    def _passes(self, labels: Index) -> bool:  # (N,)
+        """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
+        if self.check is None:
+            return True
+        verdict = self.check.look(labels, self.learning.batches)
+        if verdict == "open" and not self._can_look_again():
+            verdict = "doubtful" if self.check.doubted else "passed"
+        if verdict == "doubtful":
+            self.status = "doubtful"
+        return verdict == "passed"
+
+    def _can_look_again(self) -> bool:
+        """Whether there are samples to be had of the arms in doubt."""
+        assert self.check is not None
+        in_core = self.assignment is None and len(self.live) > 1
+        return in_core or bool(self.check.request(self.learning.counts, self.dry))
+
+    # ------------------------------------------------------------ the second phase
+
+    def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
+        """The representatives; from now on arms outside the core are compared with them."""
+        core = self.core.arms
+        if proven is not None:
+            self.wealth.accept(proven.labels, proven.limit, number)
+            found = self._forced()
+        columns, settled = found.representatives, np.flatnonzero(found.labels >= 0)
+        if self.core.size < self.shares.n_arms:
+            self.wealth.limit_outside(found.representatives, self.shares.outside_limit(self.core.size))
+        self.standing = Representatives(tuple(core[list(columns)].tolist()), settled, self.dry.copy())
+        return columns
+
+    def _assigned(self, columns: tuple[int, ...]) -> Assignment:
+        """The groups of all arms, as far as the pairs told apart force them."""
+        assert self.standing is not None
+        found, self.standing, self.wealth = relieved(
+            self.core.arms,
+            columns,
+            self.wealth,
+            self.standing,
+            self.learning.counts,
+            _WAITING * self.held_before,
+        )
+        self.dry |= self.standing.dry
+        return found
+
+    # ------------------------------------------------------------ arms that run dry
+
+    def set_aside(self, given: Sequence[int], number: int) -> None:
+        """Go on without these arms, after this many rounds."""
+        self.dry[list(given)] = True
+        self.held_before = max(_FEWEST, int(self.learning.counts.max()))
+        if self.standing is not None:
+            self.standing = replace(self.standing, dry=self.dry.copy())
+        elif number:
+            self.review.set_aside(self.dry, self.wealth.all_apart())
+        else:
+            self._start_without()
+            return
+        self._judge(number)
+        if self.status is None:
+            self.rescore()
+
+    def _start_without(self) -> None:
+        """Nothing was drawn yet: begin as if there were only the other arms."""
+        order = self.core.order[~self.dry[self.core.order]]
+        if len(order) >= self._fewest:
+            self._begin(order)
+        else:
+            self.status = "exhausted"
+
+    @property
+    def _fewest(self) -> int:
+        """Arms that it takes to find anything."""
+        return self.n_clusters or 2
+
+    def _has_enough(self) -> bool:
+        """Whether the core has enough arms to find K groups. Widens it where that helps."""
+        while not (enough := len(self.live) >= 2 and len(self.asked_about) >= self._fewest):
+            if self.core.size == self.shares.n_arms:
+                break
+            self._widen()
+        return enough
+
+    def _is_starved(self) -> bool:
+        """Whether after many samples one of the groups still seems to have no arm but dry ones: a heuristic."""
+        core = self.core.arms
+        if self.n_clusters is None or not self.dry[core].any() or self.core.size < self.shares.n_arms:
+            return False
+        if self.learning.counts[self.live].max() < _PATIENCE * self.held_before:
+            return False
+        return starved(self.learning, self.wealth.best_expert, core, self.asked_about, self.n_clusters)
