@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import kabc
 from kabc import AnytimeKABC, SettingsError
+from kabc.bench import INSTANCES
 from kabc.core.scores.maps import Ranks, Scaled
 from tests.strategies.anytime.playing import Draw, at, play
 
@@ -55,7 +56,18 @@ def test_six_arms_in_three_groups_are_not_certified_into_two(seed: int) -> None:
 
 @pytest.mark.parametrize(("n_clusters", "draw", "seed"), [(2, builds(0.02, 0.05), 0), (3, builds(0.05, 0.15), 1000)])
 def test_builds_of_four_kinds_are_not_certified_into_fewer_groups(n_clusters: int, draw: Draw, seed: int) -> None:
+    """Noise and seeds at which the samples show it. Other noise is missed: K = 2 at 0.05, K = 3 at 0.01 and 0.02."""
     assert play(AnytimeKABC(12, n_clusters, 0.05), draw, seed, rounds=200).status in CAUGHT
+
+
+@pytest.mark.parametrize("name", ["boc-easy", "iris"])
+def test_one_group_too_few_is_caught_and_the_right_number_decided(name: str) -> None:
+    """A small form of benchmarks/check_k.py."""
+    instance = INSTANCES[name]
+    few = kabc.cluster(instance.arms, instance.n_groups - 1, seed=0, max_samples=2_000, progress=False)
+    right = kabc.cluster(instance.arms, instance.n_groups, seed=0, max_samples=2_000, progress=False)
+    assert few.status in CAUGHT
+    assert right.certified
 
 
 def test_a_doubtful_answer_is_not_certified_and_stops_soon() -> None:
