@@ -193,6 +193,8 @@ def certified_lines(result: Result) -> list[str]:
         doubt += f" if {result.conditional_on}"
     if result.assumptions:
         return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
+    if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
+        return [f"certified: nothing yet; {told}"]
     return [f"certified, {doubt}: at least {at_least}; {told}"]
 
 
