@@ -90,8 +90,8 @@ def _doubt(result: Result) -> tuple[str, str]:
         whose = _few([one_line(one.arm) for one in alike])
     claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
     drifts = "differ" in kind
-    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use blocks of samples (block)"
-    return claim, f"{advice}; or switch the watch off if their order has no meaning."
+    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use block='auto'"
+    return claim, f"{advice}; or watch=False if their order has no meaning."
 
 
 def _few(names: list[str]) -> str:
