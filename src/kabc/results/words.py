@@ -310,7 +310,8 @@ def _listed(needs: dict[Hashable, int]) -> str:
     shown = [f"{count:,} of {one_line(name)}" for name, count in ranked[1:_MOST_NAMED]]
     first, most = ranked[0]
     rest = ranked[_MOST_NAMED:]
-    others = [f"at most {rest[0][1]:,} of each of {counted(len(rest), 'other arm')}"] if rest else []
+    most_of_rest = f"at most {rest[0][1]:,} of {'each of ' if len(rest) > 1 else ''}" if rest else ""
+    others = [most_of_rest + counted(len(rest), "other arm")] if rest else []
     return ", ".join([f"{counted(most, 'more sample')} of {one_line(first)}", *shown, *others])
 
 
