@@ -28,6 +28,7 @@ Law = Callable[[int, np.random.Generator], Array]  # n -> (n,) or (n, d)
 
 PARTS = (0.25, 0.5, 0.75)
 GOAL = 0.8
+FIRST_SEED = 1_000  # forecasts were designed on runs with seeds below 100
 CAP = 60_000
 
 
@@ -152,7 +153,7 @@ def measure(title: str, make: Callable[[int, int], Strategy], names: Sequence[st
 
 
 def _each(make: Callable[[int, int], Strategy], name: str, runs: int) -> Iterator[Look]:
-    for seed in range(runs):
+    for seed in range(FIRST_SEED, FIRST_SEED + runs):
         yield from looks(make, name, seed)
 
 
