@@ -97,10 +97,10 @@ def test_what_is_no_failed_sample_passes_through_every_policy(on_failure: OnFail
 
 
 def test_notes_say_what_was_decided_about_failures() -> None:
-    assert "ends the run" in Policy("raise").note
-    assert "up to 2 times;" in Policy("retry", 2).note
-    assert "samples that succeed" in Policy("retry", 2).note
-    assert "encoded as a value of their own" in Policy("encode").note
+    assert Policy("raise").notes == ()
+    (retried,), (encoded,) = Policy("retry", 2).notes, Policy("encode").notes
+    assert "up to 2 times; the distributions compared are those of samples that succeed" in retried
+    assert "encoded as a value of their own" in encoded
 
 
 def test_a_spend_error_is_an_arm_error_and_no_failed_sample() -> None:

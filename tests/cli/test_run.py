@@ -39,7 +39,7 @@ def test_an_arm_with_too_few_rows_is_set_aside_and_the_exit_code_is_that_of_the_
     answer = kabc("run", table, "--arm", "machine", "--clusters", 2, "--seed", 1, "--save", saved, "--report", report)
     assert answer.code == 0, answer.err
     assert "exactly 2 groups among the arms that were measured" in answer.out.splitlines()[0]
-    assert "not measured: 1 arm (all 2 rows were read before its group was clear): tiny" in answer.out
+    assert "not measured: 1 arm (all 2 rows were read before the group was clear): tiny" in answer.out
     assert "Not measured: 1 arm" in report.read_text(encoding="utf-8")
     shown = kabc("show", saved, "--json").json()
     assert shown["labels"]["tiny"] is None
@@ -165,7 +165,7 @@ def test_a_spent_budget_is_undecided_and_says_what_is_missing(kabc: Call, machin
     answer = kabc(*words, "--max-samples", 60)
     assert answer.code == 3
     assert "a guess" in answer.out
-    assert "at most 5 %: at least 1 group; 0 of 6 pairs are told apart" in answer.out
+    assert "certified: nothing yet; 0 of 6 pairs are told apart" in answer.out
     assert "the budget is spent" in answer.out
     assert kabc(*words).code == 3  # the table has no more rows
     facts = kabc(*words, "--json").json()

@@ -127,6 +127,13 @@ def test_words_say_what_is_certified_and_what_a_guess(status: Status) -> None:
     assert ("Groups (a guess)" in page.text) == (status != "decided")
 
 
+def test_what_is_taken_for_granted_is_in_the_answer() -> None:
+    result = result_of([0, 0, 1, 2], "budget")
+    why = dataclasses.replace(result.guarantee, conditional_on="there are at most 3 groups")
+    page = report_html(dataclasses.replace(result, guarantee=why))
+    assert "wrong with probability at most 5 % if there are at most 3 groups: there" in page
+
+
 def test_the_smallest_group_comes_first_and_every_arm_is_named() -> None:
     text = report_html(full_result([0, 0, 0, 1, 0, 2, 2]))
     headings = re.findall(r"Group \d+: \d+ arms?", text)

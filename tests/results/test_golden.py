@@ -98,7 +98,7 @@ def test_0_1_0_undecided() -> None:
     result = golden("0.1.0-undecided")
     assert str(result).splitlines() == [
         "undecided: the budget is spent, the groups are a guess (200 samples)",
-        "certified, wrong with probability at most 5 %: at least 1 group; 0 of 6 pairs are told apart",
+        "certified: nothing yet; 0 of 6 pairs are told apart",
         "  group 1 (guess), 4 arms: w, x, y, z",
         "    colour: green (57 %), red (43 %)",
         "    ms: median 4.89, 5-95 % 3.49 to 6.59",

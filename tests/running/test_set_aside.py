@@ -52,7 +52,7 @@ def test_one_tiny_pool_does_not_end_the_run(aside: kabc.Result) -> None:
     assert aside.status == "decided"
     assert aside.groups == alone.groups == (("a", "b"), ("c", "d"))
     assert aside.labels == (0, 0, 1, 1, -1)
-    assert aside.set_aside == {"tiny": "all 3 rows were read before its group was clear"}
+    assert aside.set_aside == {"tiny": "all 3 rows were read before the group was clear"}
     assert aside.n_samples <= 1.5 * alone.n_samples + 3
     assert aside.samples_per_arm["tiny"] == 3
 
@@ -153,7 +153,7 @@ def test_a_run_that_is_stopped_by_its_budget_has_set_arms_aside_too() -> None:
 
 
 def test_texts_name_the_arms_and_the_reason(aside: kabc.Result) -> None:
-    line = "not measured: 1 arm (all 3 rows were read before its group was clear): tiny"
+    line = "not measured: 1 arm (all 3 rows were read before the group was clear): tiny"
     assert f"  {line}" in str(aside).splitlines()
     assert f"  - {line}" in aside.certificate().splitlines()
 
@@ -167,7 +167,7 @@ def test_many_arms_are_not_all_named() -> None:
 def test_the_report_lists_them_and_keeps_its_pictures(aside: kabc.Result) -> None:
     page = report_html(aside)
     assert "<h2>Not measured: 1 arm</h2>" in page
-    assert "all 3 rows were read before its group was clear" in page
+    assert "all 3 rows were read before the group was clear" in page
     assert "4 arms in 2 groups" in page
     for picture in ("Evidence of every pair", "Told apart or not", "Map of the arms", "Evidence over samples"):
         assert f"<h3>{picture}</h3>" in page

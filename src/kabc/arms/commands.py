@@ -98,7 +98,7 @@ def command_arms(
         name: CommandArm(name, _command(name, command), how, policy, warmup, variables[name])
         for name, command in commands.items()
     }
-    return NamedArms(arms, notes=(policy.note,), columns=policy.sample_columns)
+    return NamedArms(arms, notes=policy.notes, columns=policy.sample_columns)
 
 
 @dataclass(frozen=True)

@@ -61,14 +61,14 @@ class Policy:
         return self.columns or ()
 
     @property
-    def note(self) -> str:
-        """The sentence that the result repeats."""
-        return {
-            "raise": "failures: a failed sample ends the run",
-            "retry": f"failures: tried again up to {counted(self.retries, 'time')}; the distributions compared are "
-            "those of samples that succeed",
-            "encode": "failures: encoded as a value of their own (last column 'failed' is 1, the others are 0)",
-        }[self.on_failure]
+    def notes(self) -> tuple[str, ...]:
+        """What the result says of failures that may be in its samples, or are missing there."""
+        if self.on_failure == "raise":  # then there are none
+            return ()
+        if self.on_failure == "encode":
+            return ("failures: encoded as a value of their own (last column 'failed' is 1, the others are 0)",)
+        tries = counted(self.retries, "time")
+        return (f"failures: tried again up to {tries}; the distributions compared are those of samples that succeed",)
 
     def sample(
         self, attempt: Callable[[], Sequence[float]], pause: Callable[[float], object] = time.sleep

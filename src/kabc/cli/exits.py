@@ -26,12 +26,19 @@ _WITH_EQUALS = r"\b(arm|values|types|missing|order|block|wide|gap|pilot|seed|wor
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
+_ADVICE = {
+    "Try a larger number of groups.": "Try a larger --clusters.",
+    "block='auto'": "--block auto",
+    "watch=False": "--no-watch",
+}
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
 
 
 def for_the_shell(message: str) -> str:
     """The message with Python settings replaced by command-line options."""
-    text = message.replace("Try a larger number of groups.", "Try a larger --clusters.")
+    text = message
+    for python, shell in _ADVICE.items():
+        text = text.replace(python, shell)
     text = _BARE.sub(lambda found: _option(found[1]), text)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)

@@ -112,9 +112,12 @@ def _sentence(result: Result) -> str:
     guess = f"{arms}. The {counted(groups, 'group')} below {plural(groups, 'is')} a guess."
     if result.status == "stopped" or result.assumptions:
         return guess
+    if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
+        return f"{guess} Nothing is certified yet."
     at_least = counted(result.n_groups_at_least, "group")
+    condition = f" if {result.conditional_on}" if result.conditional_on else ""
     return (
-        f"{guess} Certified, wrong with probability at most {percent(result.delta)}: there "
+        f"{guess} Certified, wrong with probability at most {percent(result.delta)}{condition}: there "
         f"{plural(result.n_groups_at_least, 'is')} at least {at_least}, and every pair shown as told apart differs."
     )
 

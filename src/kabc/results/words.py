@@ -90,8 +90,8 @@ def _doubt(result: Result) -> tuple[str, str]:
         whose = _few([one_line(one.arm) for one in alike])
     claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
     drifts = "differ" in kind
-    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use blocks of samples (block)"
-    return claim, f"{advice}; or switch the watch off if their order has no meaning."
+    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use block='auto'"
+    return claim, f"{advice}; or watch=False if their order has no meaning."
 
 
 def _few(names: list[str]) -> str:
@@ -193,6 +193,8 @@ def certified_lines(result: Result) -> list[str]:
         doubt += f" if {result.conditional_on}"
     if result.assumptions:
         return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
+    if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
+        return [f"certified: nothing yet; {told}"]
     return [f"certified, {doubt}: at least {at_least}; {told}"]
 
 
@@ -308,7 +310,8 @@ def _listed(needs: dict[Hashable, int]) -> str:
     shown = [f"{count:,} of {one_line(name)}" for name, count in ranked[1:_MOST_NAMED]]
     first, most = ranked[0]
     rest = ranked[_MOST_NAMED:]
-    others = [f"at most {rest[0][1]:,} of each of {counted(len(rest), 'other arm')}"] if rest else []
+    most_of_rest = f"at most {rest[0][1]:,} of {'each of ' if len(rest) > 1 else ''}" if rest else ""
+    others = [most_of_rest + counted(len(rest), "other arm")] if rest else []
     return ", ".join([f"{counted(most, 'more sample')} of {one_line(first)}", *shown, *others])
 
 

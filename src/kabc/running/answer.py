@@ -95,11 +95,11 @@ def _reason(drawn: int, left: int | None) -> str:
     if drawn == 0:
         return "no rows" if left == 0 else "no sample was drawn"
     if left is None:
-        return f"its group was not clear after {counted(drawn, 'sample')}"
+        return f"the group was not clear after {counted(drawn, 'sample')}"
     if left == 0:
         every = f"all {drawn:,} rows were" if drawn > 1 else "its only row was"
-        return f"{every} read before its group was clear"
-    return f"{drawn:,} of {drawn + left:,} rows {'was' if drawn == 1 else 'were'} read before its group was clear"
+        return f"{every} read before the group was clear"
+    return f"{drawn:,} of {drawn + left:,} rows {'was' if drawn == 1 else 'were'} read before the group was clear"
 
 
 def _needs(strategy: Strategy, sources: Sources) -> dict[Hashable, int] | None:

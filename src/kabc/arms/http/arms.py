@@ -127,5 +127,5 @@ def http_arms(
         )
         for name, given in endpoints.items()
     }
-    notes = (policy.note, *([f"answers: {encoder.describe()}"] if kind == "text" else []))
+    notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []))
     return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price)

@@ -91,7 +91,7 @@ class Claim:
             enough = math.isqrt(max(0, int(np.count_nonzero(joins[:, group])) - 1)) + 1
             spare = members[~chosen[members]]
             chosen[spare[: max(0, enough - (len(members) - len(spare)))]] = True
-        return np.flatnonzero(chosen)
+        return np.flatnonzero(chosen if dry is None else chosen & ~dry)
 
     def proven(self, told_apart: Mask) -> bool:  # (N, N)
         """Whether every other partition is refuted."""

@@ -6,6 +6,7 @@ draw. The two phases, and the files that hold their parts, are described in `str
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -180,7 +181,8 @@ class Inference:
             return
         guess = self.learning.guess(self.wealth.best_expert, self.asked_about, self.n_clusters)
         if guess is not None:
-            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size)
+            dry = self.dry.any() and Claim(guess, math.inf, 0).needs(self.dry, self.wealth.all_apart())
+            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size, provable=not dry)
 
     def _forced(self) -> Forced:
         """What the pairs told apart force about the core."""

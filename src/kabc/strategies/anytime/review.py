@@ -72,10 +72,13 @@ class Review:
     def _joins(self, blocks: Sequence[Block], labels: Index) -> Array:  # (A,) -> (A, K, E)
         return np.stack([block.joins(labels, self._n_groups) for block in blocks], axis=-1)
 
-    def revise(self, guess: Index, core: Index, n_samples: int, n_core: int | None = None) -> None:  # (N,), (C,)
+    def revise(
+        self, guess: Index, core: Index, n_samples: int, n_core: int | None = None, *, provable: bool = True
+    ) -> None:  # (N,), (C,)
         """Take over a new guess; claim it if it differs from the claim and bets on it have won lately.
 
-        `core` are the arms whose bets count, `n_core` is the size of the whole core.
+        `core` are the arms whose bets count, `n_core` is the size of the whole core. A guess that is not `provable`,
+        because arms that ran dry would have to be drawn, is not claimed.
         """
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
@@ -85,7 +88,7 @@ class Review:
         if self.claim is not None and (self.stands or n_samples < _CLAIM_GROWTH * self.claim.n_samples):
             return
         foreign = guess[core, None] != np.arange(self._n_groups)
-        if (self._won[core][foreign] > 0).all():
+        if provable and (self._won[core][foreign] > 0).all():
             self.n_claims += 1
             self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, n_core or len(core)), n_samples)
 
