@@ -1,6 +1,6 @@
 """How often a K that is one too small is caught, and what the check costs when K is right.
 
-    python benchmarks/check_k.py [--runs 5] [--instances NAME,..] [--cap 20000]
+    python benchmarks/check_k.py [--runs 5] [--instances NAME,..] [--cap 20000] [--seed 0]
 
 All instances of benchmarks/samples.py with three groups or more. Caught: the run ends contradicted or doubtful. A false
 alarm: with the right K it ends so. `more`: samples with the check over samples without it, with the right K.
@@ -38,11 +38,12 @@ class Figures:
         return self.with_check / self.without - 1
 
 
-def measured(instance: Instance, runs: int, cap: int) -> Figures:
+def measured(instance: Instance, runs: int, cap: int, first: int) -> Figures:
     """Runs with K one too small, and with the right K with and without the check."""
-    few = [_run(instance, instance.n_groups - 1, seed, cap, True) for seed in range(runs)]
-    right = [_run(instance, instance.n_groups, seed, cap, True) for seed in range(runs)]
-    plain = [_run(instance, instance.n_groups, seed, cap, False) for seed in range(runs)]
+    seeds = range(first, first + runs)
+    few = [_run(instance, instance.n_groups - 1, seed, cap, True) for seed in seeds]
+    right = [_run(instance, instance.n_groups, seed, cap, True) for seed in seeds]
+    plain = [_run(instance, instance.n_groups, seed, cap, False) for seed in seeds]
     return Figures(
         instance.name,
         runs,
@@ -70,11 +71,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--instances", default=",".join(NAMES), help="names, separated by commas")
     parser.add_argument("--cap", type=int, default=20_000, help="largest total number of samples of a run")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first run; the others follow")
     options = parser.parse_args()
     print(f"{'instance':<18}{'caught':>10}{'undecided':>12}{'false alarms':>15}{'more':>9}")
     found = []
     for name in options.instances.split(","):
-        found.append(measured(INSTANCES[name], options.runs, options.cap))
+        found.append(measured(INSTANCES[name], options.runs, options.cap, options.seed))
         print(shown(found[-1]), flush=True)
     runs = sum(one.runs for one in found)
     more = sum(one.more for one in found) / len(found)
