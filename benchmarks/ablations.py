@@ -29,44 +29,61 @@ from kabc.core.partitions.forced import Forced
 from kabc.core.scores.maps import Fourier, Ranks, Scaled
 from kabc.strategies.anytime import AnytimeKABC, assignment, core, shares
 from kabc.strategies.anytime.claims import Claim
+from kabc.strategies.anytime.inference import Inference
 
 DELTA, MOST_PER_ARM = 0.05, 3_000
 CHOSEN = ("digits", "shapes", "rings", "cauchy", "counts", "unequal-gaps", "one-alone", "boc-moderate", "many")
 CROWD = AXES_10D.with_sizes(*[100] * 4)
 
 
+class _WithoutGuess(Inference):
+    def _revise(self) -> None:
+        pass
+
+
 class NoClaims(AnytimeKABC):
     """Only pairs, with all of delta. Arms whose group is forced are not sampled again."""
+
+    _inference = _WithoutGuess
 
     def __init__(self, *settings: Any, **options: Any) -> None:
         shares.CLAIMS = 0.0
         super().__init__(*settings, **options)
 
-    def _revise(self) -> None:
-        pass
+
+class _ByComponents(_WithoutGuess):
+    def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
+        if components(~self.wealth.apart_in_core).n_groups != self.n_clusters:
+            return ()
+        return super()._appointed(found, proven, number)
 
 
 class NoForcedPartition(NoClaims):
     """Only pairs. It stops when all pairs of different groups are told apart (components, as published)."""
 
-    def _appointed(self, found: Forced, proven: Claim | None, number: int) -> tuple[int, ...]:
-        if components(~self._wealth.apart_in_core).n_groups != self.n_clusters:
-            return ()
-        return super()._appointed(found, proven, number)
+    _inference = _ByComponents
+
+
+class _ArmByArm(Inference):
+    def _taught(self) -> tuple[Index, int]:
+        return np.full(self.n_arms, -1, dtype=np.intp), self.core.size
 
 
 class NoPooling(AnytimeKABC):
     """Every arm has its own mean, so arms of a group do not learn from each other."""
 
-    def _taught(self) -> tuple[Index, int]:
-        return np.full(self.n_arms, -1, dtype=np.intp), self._core.size
+    _inference = _ArmByArm
+
+
+class _AllOfTheCore(Inference):
+    def _core_arms(self) -> Index:
+        return np.sort(self.core.arms)
 
 
 class NoSelection(AnytimeKABC):
     """All arms of the core are sampled in every round until the core is decided."""
 
-    def _core_arms(self) -> Index:
-        return np.sort(self._core.arms)
+    _inference = _AllOfTheCore
 
 
 class NoOneVsMany(AnytimeKABC):

@@ -91,6 +91,7 @@ class AnytimeKABC(Stepwise):
 
     kernel: Kernel | None = None
     one_blas_thread = True
+    _inference: type[Inference] = Inference  # ablations replace parts of it
 
     def __init__(
         self,
@@ -110,7 +111,7 @@ class AnytimeKABC(Stepwise):
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         self.patience = None if patience is None else positive_number("patience", patience, above=1.0)
         checked = yes_or_no("check_k", check_k) and self.n_clusters is not None
-        self._found = Inference(
+        self._found = self._inference(
             self.n_clusters,
             self.delta,
             order=np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms),
