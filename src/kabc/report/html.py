@@ -8,27 +8,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kabc.core.errors import SettingsError
 from kabc.core.files import write_text
 from kabc.core.words import counted, percent, plural
 from kabc.report import svg
-from kabc.report.apart_graph import apart_graph
-from kabc.report.arm_map import arm_map
-from kabc.report.counts import sample_counts
 from kabc.report.effects import effects_section
+from kabc.report.figures import pictures, values
 from kabc.report.nodes import MOST_NODES, by_group, names_of
-from kabc.report.pair_map import group_map, pair_map
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
 from kabc.report.tags import details as _details
 from kabc.report.tags import name as _name
 from kabc.report.tags import table as _table
-from kabc.report.trace import evidence_trace
-from kabc.report.values import group_values
 from kabc.results.values import Result
 from kabc.results.words import (
     CANNOT_TELL,
@@ -65,8 +59,8 @@ def report_html(result: Result, title: str | None = None) -> str:
             _answer(result),
             effects_section(result),
             _certificate(result),
-            _pictures(result),
-            _values(result),
+            pictures(result),
+            values(result),
             _settings(result),
             f'</main>\n<footer class="soft">Written by kabc {_version()}. This file loads nothing from anywhere.',
             "</footer>\n</body>\n</html>\n",
@@ -257,120 +251,6 @@ def _certificate(result: Result) -> str:
     text = _details("The whole certificate as text", f"<pre>{whole}</pre>")
     claim = f"<p><b>{claim_title(result)}:</b> {clean(why.claim)}</p>"
     return f"<h2>Certificate of {clean(why.strategy)}</h2>{claim}{parts}{text}\n"
-
-
-def _pictures(result: Result) -> str:
-    if not result.groups:
-        return ""
-    drawn = [_pairs, _graph, _map, _trace, _counts]
-    return f'<h2>Pictures</h2><div class="figures">{"".join(_attempt(draw, result) for draw in drawn)}</div>\n'
-
-
-def _attempt(draw: Callable[[Result], str], result: Result) -> str:
-    """The picture, or the reason why there is none."""
-    try:
-        return draw(result)
-    except SettingsError as error:
-        return f'<p class="soft">{clean(str(error).capitalize())}.</p>'
-
-
-def _figure(title: str, picture: str, caption: str) -> str:
-    whole = ' class="whole"' if picture.startswith('<svg class="wide"') else ""
-    scroll = f'<div class="scroll"{" tabindex=0" if whole else ""}>{picture}</div>'
-    return f"<figure{whole}><h3>{clean(title)}</h3>{scroll}<figcaption>{clean(caption)}</figcaption></figure>"
-
-
-def _pairs(result: Result) -> str:
-    if len(by_group(result)) <= MOST_NODES:
-        sure = "" if result.assumptions else ", which is certified"
-        return _figure(
-            "Evidence of every pair",
-            svg.draw_pairs(pair_map(result)),
-            f"Each cell is a pair of arms. A full square: told apart{sure}. A small square: not told apart. The colour "
-            "is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
-        )
-    return _figure(
-        "Evidence between groups",
-        svg.draw_pairs(group_map(result)),
-        "Each cell is a pair of groups; on the diagonal, a group with itself. A full square: some pair of their arms "
-        "is told apart. A small square: no pair is. The colour is the strongest evidence in units of its threshold.",
-    )
-
-
-def _graph(result: Result) -> str:
-    graph = apart_graph(result)
-    if graph.nodes.are_groups:
-        caption = (
-            "Each point is a group. A dashed line joins two groups if no pair of their arms is told apart. No line: at "
-            "least one pair is told apart."
-        )
-    else:
-        why = "That they differ follows from other pairs" if graph.certified else "These are the open questions"
-        caption = (
-            "Each point is an arm with the number of its group. Thin lines join arms of one group. Dashed lines join "
-            f"arms of different groups whose own evidence does not tell them apart. {why}. No line: told apart."
-        )
-    if graph.pairs("conflict"):
-        caption += " Thick lines join arms that are told apart, but are in the same guessed group."
-    return _figure("Told apart or not", svg.draw_graph(graph), caption)
-
-
-def _map(result: Result) -> str:
-    arms = arm_map(result)
-    return _figure(
-        "Map of the arms",
-        svg.draw_arm_map(arms),
-        "Arms close to each other gave similar samples. Numbers and colours are groups. This is a picture, not a "
-        f"proof: the plane shows {arms.shown:.0%} of the squared distances ({arms.measure}).",
-    )
-
-
-def _trace(result: Result) -> str:
-    trace = evidence_trace(result)
-    caption = "Each line is a pair of arms. Once it crosses 1, the pair is told apart."
-    if trace.left_out:
-        shown, every = len(trace.lines), len(trace.lines) + trace.left_out
-        caption += f" {shown} of {every} pairs are shown, from the weakest to the strongest evidence."
-    return _figure("Evidence over samples", svg.draw_trace(trace), caption)
-
-
-def _counts(result: Result) -> str:
-    counts = sample_counts(result)
-    each = (
-        "Each bar is the median of the arms of a group. Thin lines go from the smallest number to the largest."
-        if counts.nodes.are_groups
-        else "Each bar counts all samples of an arm. Arms that are hard to tell apart take more."
-    )
-    return _figure("Samples", svg.draw_counts(counts), each)
-
-
-def _values(result: Result) -> str:
-    return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n" if result.groups else ""
-
-
-def _columns(result: Result) -> str:
-    values = group_values(result)
-    figures = "".join(
-        f"<figure><h3>{_name(column.name)}</h3>{svg.draw_column(column, values.groups)}</figure>"
-        for column in values.columns
-    )
-    said = []
-    if values.columns:
-        said.append(
-            "Each row is a group. Heights say how often a value occurs among the samples kept. Numbers have a strip "
-            "below: the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns "
-            "with the largest differences come first."
-        )
-    if values.columns_left_out:
-        said.append(f"{counted(values.columns_left_out, 'column')} with smaller differences left out.")
-    if values.groups_left_out:
-        said.append(f"{counted(values.groups_left_out, 'smaller group')} left out.")
-    if values.texts:
-        said.append(f"Texts have no picture: {', '.join(values.texts)}.")
-    return f'<p class="soft">{clean(" ".join(said))}</p><div class="figures">{figures}</div>'
-
-
-# ------------------------------------------------------------ settings and notes
 
 
 def _settings(result: Result) -> str:

@@ -19,6 +19,15 @@ _MOST_ARMS = 40  # pictures of pairs over time cannot show more
 _MOST_ROUNDS = 256
 
 
+def rows_of(samples: ArrayLike) -> NDArray[Any] | None:  # -> (n, d)
+    """Samples as rows; None if they are none, which the strategy refuses."""
+    try:
+        rows = np.asarray(samples)
+    except ValueError:
+        return None
+    return rows.reshape(len(rows), -1) if rows.ndim in (1, 2) and rows.size else None
+
+
 class Kept:
     """The first samples of each arm."""
 
@@ -30,13 +39,9 @@ class Kept:
         """Keep what still fits. Samples that are no rows are left to the strategy to refuse."""
         if self._rows[arm] >= _MOST_ROWS:
             return
-        try:
-            rows = np.asarray(samples)
-        except ValueError:
+        rows = rows_of(samples)
+        if rows is None:
             return
-        if rows.ndim not in (1, 2) or not rows.size:
-            return
-        rows = rows.reshape(len(rows), -1)
         if self._blocks[arm] and self._blocks[arm][0].shape[1] != rows.shape[1]:
             return
         most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))

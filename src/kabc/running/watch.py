@@ -22,6 +22,7 @@ from kabc.core.words import counted, percent
 from kabc.results.values import Assumption
 from kabc.results.words import FEW_SAMPLES
 from kabc.running.draws import rng_of
+from kabc.running.record import rows_of
 
 ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
 DEPENDENT = "samples depend on each other"
@@ -63,13 +64,10 @@ class Watch:
         """The next samples of an arm. Samples that are no rows are left to the strategy to refuse."""
         if arm in self._pools:
             return
-        try:
-            rows = np.asarray(samples)
-        except ValueError:
+        given = rows_of(samples)
+        if given is None:
             return
-        if rows.ndim not in (1, 2) or not rows.size:
-            return
-        rows = self._thinned(arm, _watched(rows.reshape(len(rows), -1)))
+        rows = self._thinned(arm, _watched(given))
         if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
             self._seen[arm].append(rows)
             self._kept[arm] += len(rows)
