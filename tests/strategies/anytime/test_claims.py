@@ -125,6 +125,12 @@ def test_arms_with_open_questions_are_wanted_with_arms_to_hold_them_against() ->
     assert claim.wanted(np.zeros((6, 6), dtype=np.bool_)).tolist() == [0, 3]
 
 
+def test_dry_arms_are_never_wanted_whatever_is_open() -> None:
+    claim, nothing = new([0, 0, 1, 1]), np.zeros((4, 4), dtype=np.bool_)
+    assert claim.wanted(nothing).tolist() == [0, 1, 2, 3]
+    assert claim.wanted(nothing, np.arange(4) == 2).tolist() == [0, 1, 3]
+
+
 def test_arms_outside_are_not_spoken_of() -> None:
     claim = new([0, -1, 1, -1])
     nothing = np.zeros((4, 4), dtype=np.bool_)

@@ -47,6 +47,15 @@ def test_a_guess_is_claimed_only_after_bets_on_it_have_won() -> None:
     assert review.claim.n_samples == 18
 
 
+def test_a_guess_that_only_dry_arms_could_prove_is_not_claimed_and_costs_no_share() -> None:
+    review = Review(SHARES)
+    review.revise(TRUE, ARMS, 10)
+    bet(review)
+    review.revise(TRUE, ARMS, 20, provable=False)
+    assert review.claim is None
+    assert review.n_claims == 0
+
+
 def test_samples_from_before_a_claim_do_not_count_for_it() -> None:
     review = claimed()
     assert review.claim is not None
