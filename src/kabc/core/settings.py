@@ -27,7 +27,7 @@ def expect_several_groups(n_clusters: object) -> None:
     if n_clusters == 1:
         raise SettingsError(
             "n_clusters=1 leaves nothing to test: every answer would be one group; to ask whether arms differ, leave "
-            "n_clusters out and pass max_samples (how much to draw)"
+            "n_clusters out; max_samples limits how much is drawn"
         )
 
 
