@@ -17,8 +17,8 @@ from tests.arms.http.server import Server, draw, failure, one
     ("path", "options", "said"),
     [
         ("closed", {}, "broke off the call (RemoteProtocolError)"),
-        ("stuck", {"timeout": 0.1}, "gave no answer within timeout=0.1 seconds"),
-        ("drip", {"timeout": 0.2}, "gave no answer within timeout=0.2 seconds"),
+        ("stuck", {"timeout": 0.1}, "timed out after 0.1 s"),
+        ("drip", {"timeout": 0.2}, "timed out after 0.2 s"),
     ],
 )
 def test_a_call_without_a_whole_answer_is_raised_with_its_arm_and_cause_or_encoded(
