@@ -129,6 +129,24 @@ def test_a_signal_is_told_by_its_name() -> None:
         one("kill -TERM $$")
 
 
+def test_a_signal_without_a_name_is_told_by_its_number() -> None:
+    with pytest.raises(ArmError, match="killed by signal 40, it said nothing"):
+        one("kill -40 $$")
+
+
+def test_too_much_output_is_a_failure() -> None:
+    with pytest.raises(ArmError, match="printed more than 16 MB and was killed; print only the numbers"):
+        one("yes")
+    assert one("yes", on_failure="encode").tolist() == [[0.0, 1.0]]
+
+
+def test_json_without_an_end_to_its_depth_is_a_failure() -> None:
+    deep = [sys.executable, "-c", "print('[' * 100_000 + ']' * 100_000)"]
+    for path in (None, "0.0"):
+        with pytest.raises(ArmError, match="printed JSON that is nested too deeply"):
+            one(deep, json_path=path)
+
+
 def test_a_timeout_is_a_failure() -> None:
     with pytest.raises(ArmError, match=r"did not end within timeout=0\.2 seconds and was killed; raise timeout="):
         one("sleep 300", timeout=0.2)

@@ -37,3 +37,10 @@ def test_rubbish_output_is_shown_and_cut(text: str, path: str | None, said: str)
         printed_numbers(text, path)
     assert said in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("depth", [100, 900, 950, 1_000, 100_000])  # some can be read, but not shown
+def test_deep_json_is_a_failure(depth: int) -> None:
+    for path in (None, "0"):
+        with pytest.raises(DrawError):
+            printed_numbers("[" * depth + "]" * depth, path)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kabc.arms import outputs
 from kabc.arms.processes import Ended, NotStartedError, megabytes, run_to_end, weighing
 
 
@@ -34,10 +35,48 @@ def test_a_program_that_is_not_there_cannot_be_started() -> None:
         run_to_end(["no-such-program-1"], os.environ, None, 1.0, keep_output=False)
 
 
-def test_of_a_long_output_the_end_is_kept() -> None:
-    output = shell("yes | head -c 20000000; echo end").output
-    assert output.endswith("y\nend\n")
-    assert len(output) == 2**24
+def test_too_much_output_ends_the_run_and_is_not_kept() -> None:
+    ended = shell("yes", timeout=60.0)
+    assert ended.too_much and not ended.timed_out
+    assert (ended.code, ended.output) == (-9, "")
+
+
+def test_just_so_much_output_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outputs, "MOST_OUTPUT", 1_000_000)
+    full = shell("head -c 1000000 /dev/zero")
+    assert not full.too_much
+    assert len(full.output) == 1_000_000
+    assert shell("head -c 1000001 /dev/zero").too_much  # also what comes at the very end
+    assert not shell("head -c 1000001 /dev/zero", keep_output=False).too_much
+
+
+def test_of_standard_error_the_end_is_kept() -> None:
+    errors = shell("yes | head -c 5000000 >&2; echo end >&2; exit 1").errors
+    assert errors.endswith("y\nend\n")
+    assert len(errors) == outputs.MOST_ERRORS
+
+
+def test_a_run_that_prints_much_to_standard_error_ends_well() -> None:
+    assert shell("yes | head -c 5000000 >&2; echo 1").output == "1\n"
+
+
+@pytest.mark.parametrize("words", [["echo", "a\0b"], ["\0"]])
+def test_words_that_no_program_can_have_cannot_be_started(words: list[str]) -> None:
+    with pytest.raises(NotStartedError, match="null byte"):
+        run_to_end(words, os.environ, None, 1.0, keep_output=False)
+
+
+def test_no_file_stays_open() -> None:
+    def n_open() -> int:
+        return len(list(Path("/dev/fd").iterdir()))
+
+    shell("echo 1")
+    before = n_open()
+    shell("echo 1")
+    shell("yes | head -c 100000", keep_output=False)
+    with pytest.raises(NotStartedError):
+        run_to_end(["no-such-program-1"], os.environ, None, 1.0, keep_output=True)
+    assert n_open() == before
 
 
 def test_memory_is_that_of_the_program_and_not_of_this_process() -> None:
@@ -57,6 +96,13 @@ def test_a_timeout_ends_every_process_of_the_run(tmp_path: Path) -> None:
     assert _gone(int(pids.read_text()))
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_run_that_ends_by_itself_leaves_no_process_behind(tmp_path: Path, code: int) -> None:
+    pids = tmp_path / "pids"
+    assert shell(f"sleep 300 & echo $! > {pids}; echo 5; exit {code}").code == code
+    assert _gone(int(pids.read_text()))
+
+
 def _gone(pid: int) -> bool:
     """Dead, or dead and not yet collected by whoever adopted it."""
     for _ in range(200):
@@ -73,12 +119,12 @@ def _gone(pid: int) -> bool:
 def test_an_interrupted_wait_kills_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pids = tmp_path / "pids"
 
-    def interrupted(pid: int, options: int) -> None:
+    def interrupted(*_: int) -> None:
         while not pids.exists() or not pids.read_text().strip():
             time.sleep(0.01)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "wait4", interrupted)
+    monkeypatch.setattr(os, "waitid" if hasattr(os, "waitid") else "wait4", interrupted)
     with pytest.raises(KeyboardInterrupt):
         shell(f"echo $$ > {pids}; sleep 30")
     assert _gone(int(pids.read_text()))

@@ -112,6 +112,9 @@ def test_a_missing_file_and_a_file_that_is_no_json_are_refused(tmp_path: Path) -
     (tmp_path / "text.json").write_text("{")
     with pytest.raises(SettingsError, match="is not JSON"):
         timing_arms(tmp_path / "text.json")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(SettingsError, match="nested too deeply"):
+        timing_arms(tmp_path / "deep.json")
 
 
 class TestTimingArm(ArmConformance):

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from kabc.arms.base import NamedArms
 from kabc.arms.checks import column_names, expect, is_positive, is_whole
 from kabc.arms.failures import DrawError, OnFailure, Policy
+from kabc.arms.guards import Guard
+from kabc.arms.outputs import MOST_OUTPUT
 from kabc.arms.printed import printed_numbers
 from kabc.arms.processes import Ended, NotStartedError, megabytes, run_to_end, weighing
 from kabc.arms.words import cut
@@ -54,8 +56,9 @@ def command_arms(
         "output" is the last line that is printed: a number, several numbers, or JSON. "wall" is the seconds from start
         to end. "cpu" is the seconds of processor time (user and system) of the command and of the processes that it
         waited for. "rss" is the peak memory in MB (2**20 bytes) of the largest of those processes; less than about
-        10 MB is reported as 10. The output is thrown away unless it is what is measured. Commands that run at the same
-        time slow each other down, so leave `workers` at 1 where time is measured.
+        10 MB is reported as 10. The output is thrown away unless it is what is measured; a command that prints more
+        than 16 MB of it is killed and has failed. Commands that run at the same time slow each other down, so leave
+        `workers` at 1 where time is measured.
     json_path : str, optional
         Path of the number in printed JSON, e.g. "latency.p50" or "runs.0.time".
     columns : sequence of str, optional
@@ -63,7 +66,8 @@ def command_arms(
     warmup : int, default 1
         Runs of each arm before its first sample, with KABC_SEED=0. They are not samples.
     timeout : float, default 60.0
-        Seconds after which a run has failed. It is then killed, with every process that it started.
+        Seconds after which a run has failed. It is then killed. However a run ends, the processes that it started are
+        killed with it.
     env : mapping, optional
         Variables for all commands, or for one arm: ``{"LANG": "C", "name of arm": {"OMP_NUM_THREADS": "1"}}``.
     cwd : str or path, optional
@@ -94,8 +98,9 @@ def command_arms(
     policy = Policy(on_failure, retries, names)
     variables = _variables(commands, env or {})
     how = _How(measure, json_path, timeout, None if cwd is None else os.fspath(cwd))
+    guard = Guard()
     arms = {
-        name: CommandArm(name, _command(name, command), how, policy, warmup, variables[name])
+        name: CommandArm(name, _command(name, command), how, policy, warmup, variables[name], guard)
         for name, command in commands.items()
     }
     return NamedArms(arms, notes=policy.notes, columns=policy.sample_columns)
@@ -121,6 +126,7 @@ class CommandArm:
     policy: Policy
     warmup: int
     env: Mapping[str, str] = field(repr=False)  # may hold keys
+    guard: Guard = field(repr=False, compare=False)
     n_paid: int = field(default=0, init=False, repr=False)  # all its runs: failed ones, new tries and warm-ups too
     one_at_a_time = True
 
@@ -129,6 +135,7 @@ class CommandArm:
         return None
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:  # -> (n, d)
+        self.guard.watch(self.name)
         try:
             # its seed does not come from rng: a warm-up after a resume must not change the samples that follow
             while self.warmup > 0:
@@ -138,6 +145,10 @@ class CommandArm:
         except ArmError as error:
             error.of_arm(self.name)
             raise
+
+    def close(self) -> None:
+        """End what is left of its commands. A later draw is guarded again."""
+        self.guard.leave(self.name)
 
     def _sample(self, seed: int) -> list[float]:
         # a new try gets a new seed; the seeds of later samples stay as they are
@@ -159,11 +170,13 @@ class CommandArm:
 
     def _ended(self, env: dict[str, str]) -> Ended:
         """A run that ended well; anything else is an error."""
-        keep = self.how.measure in ("output", "rss")
+        keep, token = self.how.measure in ("output", "rss"), self.guard.token
         try:
-            ended = run_to_end(self._words(), env, self.how.cwd, self.how.timeout, keep_output=keep)
+            ended = run_to_end(self._words(), env, self.how.cwd, self.how.timeout, keep_output=keep, token=token)
         except NotStartedError as error:
             raise ArmError(f"cannot run {cut(self.command)}: {error}; check its spelling and PATH") from error
+        if ended.too_much:
+            raise DrawError(f"printed more than {MOST_OUTPUT // 2**20} MB and was killed; print only the numbers")
         if ended.timed_out:
             raise DrawError(f"did not end within timeout={self.how.timeout:g} seconds and was killed; raise timeout=")
         if ended.code:
@@ -181,8 +194,15 @@ class CommandArm:
             raise ArmError(
                 f"cannot run {cut(self.command)} (exit code {ended.code}), {reason}; check its spelling and PATH"
             )
-        how = f"exit code {ended.code}" if ended.code > 0 else f"killed by {signal.Signals(-ended.code).name}"
+        how = f"exit code {ended.code}" if ended.code > 0 else f"killed by {_signal_name(-ended.code)}"
         raise DrawError(f"{cut(self.command)} failed: {how}, {reason}; run it by hand, or see on_failure=")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have no names
+        return f"signal {number}"
 
 
 def _check(measure: str, json_path: str | None, warmup: int, timeout: float) -> None:

@@ -14,6 +14,13 @@ _CURE = "its last line must be a number, several numbers, or JSON"
 
 def printed_numbers(text: str, json_path: str | None) -> list[float]:
     """The numbers of the last line, or those at a path of printed JSON."""
+    try:
+        return _read(text, json_path)
+    except RecursionError:
+        raise DrawError(f"printed JSON that is nested too deeply; {_CURE}") from None
+
+
+def _read(text: str, json_path: str | None) -> list[float]:
     lines = text.strip().splitlines()
     if not lines:
         raise DrawError(f"printed nothing; {_CURE}")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO
+from typing import TYPE_CHECKING
 
+from kabc.arms.leftovers import VARIABLE, end_marked
+from kabc.arms.outputs import Outputs
 from kabc.core.errors import ArmError
 
-_MOST_OUTPUT = 2**24  # bytes read back from the end of an output
+if TYPE_CHECKING:
+    import resource
+
 _RSS_UNIT = 2**20 if sys.platform == "darwin" else 2**10  # ru_maxrss is in bytes on macOS, in kilobytes elsewhere
 
 # On Linux a new program starts with the peak memory of the process that started it. Started from here, it would measure
@@ -45,6 +49,7 @@ class Ended:
 
     code: int  # negative: the signal that killed it
     timed_out: bool
+    too_much: bool  # it was killed because it printed more than MOST_OUTPUT
     wall: float  # seconds
     cpu: float  # seconds
     output: str  # of a run that ended well, if it was kept
@@ -62,57 +67,94 @@ def megabytes(output: str) -> float:
 
 
 def run_to_end(
-    words: Sequence[str], env: Mapping[str, str], cwd: str | None, timeout: float, *, keep_output: bool
+    words: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str | None,
+    timeout: float,
+    *,
+    keep_output: bool,
+    token: str = "",
 ) -> Ended:
-    """Run a program and wait for its end, or kill it at the timeout, with every process that it started."""
-    # files instead of pipes: no thread has to read them, and a process left behind cannot delay the end
-    with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
+    """Run a program and wait for its end. It is killed at the timeout, or when it prints too much.
+
+    However it ends, the processes that it started end with it. `token` is a part of their mark.
+    """
+    mark = f"{token}-{secrets.token_hex(4)};"
+    marked = {**env, VARIABLE: env.get(VARIABLE, "") + mark}  # a command may run kabc: then both marks stay
+    with Outputs(keep_output=keep_output) as outputs:
         start = time.perf_counter()
         try:
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
-                stdout=output if keep_output else subprocess.DEVNULL,
-                stderr=errors,
-                env=env,
+                stdout=outputs.stdout,
+                stderr=outputs.stderr,
+                env=marked,
                 cwd=cwd,
                 start_new_session=True,
             )
         except OSError as error:
             raise NotStartedError(error.strerror) from error
-        code, cpu, timed_out = _wait(process, timeout)
-        wall = time.perf_counter() - start
-        return Ended(code, timed_out, wall, cpu, "" if code else _tail(output), _tail(errors) if code else "")
+        except ValueError as error:  # a zero byte in its words or variables
+            raise NotStartedError(str(error)) from error
+        running = _Running(process)
+        try:
+            outputs.start(timeout, running.kill)
+            end, usage = running.wait()
+        finally:
+            running.leave_nothing(mark)
+        outputs.finish()
+        code = process.returncode
+        return Ended(
+            code,
+            outputs.timed_out,
+            outputs.too_much,
+            wall=end - start,
+            cpu=usage.ru_utime + usage.ru_stime,
+            output="" if code else outputs.output,
+            errors=outputs.errors if code else "",
+        )
 
 
-def _wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, float, bool]:
-    """Exit code, seconds of processor time, and whether it was killed at the timeout."""
-    timed_out = threading.Event()
+class _Running:
+    """A process that leads a group of its own."""
 
-    def kill() -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._lock = threading.Lock()  # between the waiting thread and the one that keeps the time
+
+    def kill(self) -> None:
+        """Kill the whole group, as long as its number is certain to be that of this group."""
+        with self._lock:
+            if self._process.returncode is None:
+                self._kill_group()
+
+    def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: not permitted for a dead group
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(self._process.pid, signal.SIGKILL)
 
-    def too_long() -> None:
-        timed_out.set()
-        kill()
+    def wait(self) -> tuple[float, resource.struct_rusage]:
+        """When it ended (time.perf_counter) and what it used. The rest of its group is killed."""
+        pid = self._process.pid
+        # blocking: polling would make the wall time less exact
+        if hasattr(os, "waitid"):  # not on macOS before Python 3.13
+            # not yet collected, so that its number cannot be given to another process before its group is killed
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            end = time.perf_counter()
+            with self._lock:
+                self._kill_group()
+                _, status, usage = os.wait4(pid, 0)
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+            return end, usage
+        _, status, usage = os.wait4(pid, 0)
+        end = time.perf_counter()
+        with self._lock:
+            self._kill_group()
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+        return end, usage
 
-    # a blocking wait4 with a timer beside it: polling would make the wall time less exact
-    timer = threading.Timer(timeout, too_long)
-    try:
-        timer.start()
-        _, status, usage = os.wait4(process.pid, 0)
-    except BaseException:
-        kill()
-        process.wait()
-        raise
-    finally:
-        timer.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, usage.ru_utime + usage.ru_stime, timed_out.is_set()
-
-
-def _tail(file: IO[bytes]) -> str:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _MOST_OUTPUT))
-    return file.read().decode(errors="replace")
+    def leave_nothing(self, mark: str) -> None:
+        """End what still runs of it, whether the wait for it ended well or was interrupted."""
+        self.kill()
+        self._process.wait()
+        end_marked(mark, after=self._process.pid)

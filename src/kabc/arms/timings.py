@@ -89,6 +89,8 @@ def _loaded(name: str) -> Any:
         raise SettingsError(f"there is no file {name!r} (looked from {Path.cwd()}); check the path")
     try:
         return json.loads(Path(name).read_text(encoding="utf-8"))
+    except RecursionError:
+        raise SettingsError(f"{name!r} is nested too deeply; pass the JSON file of the benchmark runner") from None
     except ValueError as error:  # not JSON, or not even text
         raise SettingsError(f"{name!r} is not JSON: {error}; pass the JSON file of the benchmark runner") from error
 
