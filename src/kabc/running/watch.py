@@ -89,7 +89,7 @@ class Watch:
     def lines(self) -> tuple[str, ...]:
         """What was watched, and what could not be seen, for the certificate."""
         units = sorted(heard // self.block for heard in self._heard if heard)
-        n = units[(len(units) - 1) // 2] if units else _ENOUGH  # of a typical arm: one tiny pool says little of the others
+        n = units[(len(units) - 1) // 2] if units else _ENOUGH  # a typical arm: one tiny pool is no sign
         if n >= _ENOUGH:
             return (_ON,)
         few = f"{FEW_SAMPLES} only a strong dependence or drift would show in {counted(n, 'sample')} of an arm"
