@@ -31,6 +31,7 @@ TABLES = {
     "answer.json": '{"format":"kabc result","version":2}',
 }
 
+DEEP = "yes [ | head -n 20000 | tr -d \\\\n"  # without an end to its depth
 MISTAKES = [
     ("nothing", "", ["nothing to draw from"]),
     ("missing file", "nowhere.csv --arm machine", ["nowhere.csv"]),
@@ -63,7 +64,10 @@ MISTAKES = [
     ("one group in a file", "good.csv --arm machine --config one.toml", ["--clusters=1", "nothing to test"]),
     ("no end", "--command a=true --command b=true --strategy kabc", ["--clusters", "--max-samples"]),
     ("command that fails", "--command a=false --command b=false --clusters 2", ["exit", "1"]),
-    ("command that hangs", "--config hang.toml --clusters 2", ["0.2"]),
+    ("command that hangs", "--config hang.toml --clusters 2 --quiet", ["0.2"]),
+    ("command without an end", "--command a=yes --command b=yes --clusters 2", ["printed more than 16 MB"]),
+    ("nameless signal", "--command a='kill -40 $$' --command b='kill -40 $$' --clusters 2", ["killed by signal 40"]),
+    ("deep JSON", f"--command a='{DEEP}' --command b='{DEEP}' --clusters 2", ["nested too deeply"]),
     ("command that prints rubbish", "--command a='echo x' --command b='echo y' --clusters 2", ["number"]),
     ("unreachable database", "--sql 'select 1' --database postgresql://u:hush@127.0.0.1:9/x --arm a", ["127.0.0.1"]),
     ("wrong SQL", "--sql 'selekt 1' --database sqlite:///plant.db --arm a", ["selekt"]),

@@ -54,6 +54,10 @@ Database = Annotated[str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB 
 Command = Annotated[
     list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A shell command as an arm. Can be repeated.")
 ]
+AllowCommands = Annotated[
+    bool,
+    typer.Option("--allow-commands", help="Run the commands of a --config file that others may have written."),
+]
 Measure = Annotated[str | None, typer.Option(help="What to measure of a command: output (default), wall, cpu, rss.")]
 OnFailure = Annotated[str | None, typer.Option(help="Failed draws: raise (default), retry, or encode as a value.")]
 
@@ -116,6 +120,7 @@ def run(
     measure: Measure = None,
     on_failure: OnFailure = None,
     config: ConfigFile = None,
+    allow_commands: AllowCommands = False,
     clusters: Clusters = None,
     delta: Delta = None,
     strategy: StrategyName = None,
@@ -139,10 +144,12 @@ def run(
 
     Example: kabc run data.parquet --arm machine --values vibration,temp --clusters 3
     """
+    from kabc.cli.notices import show_commands
     from kabc.cli.run import run_it
     from kabc.config.overlay import configured
 
     settings = configured(config, _given(ctx.params))
+    show_commands(settings, config, quiet=quiet or bool(command))
     ends = bool(ctx.obj)
     return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate, debug=debug, last=ends)
 
@@ -163,6 +170,7 @@ def plan(
     measure: Measure = None,
     on_failure: OnFailure = None,
     config: ConfigFile = None,
+    allow_commands: AllowCommands = False,
     clusters: Clusters = None,
     delta: Delta = None,
     seed: Seed = None,
@@ -187,11 +195,13 @@ def plan(
 
     Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
     """
+    from kabc.cli.notices import show_commands
     from kabc.cli.plan import Assumed, plan_it
     from kabc.config.overlay import configured
     from kabc.planning.cost import Cost
 
     settings = configured(config, _given(ctx.params), source_needed=gap is None)
+    show_commands(settings, config, quiet=quiet or bool(command))
     cost = Cost(price, seconds_per_sample)
     return plan_it(settings, Assumed(gap, arms), cost, as_json=as_json, quiet=quiet, save=save_pilot)
 

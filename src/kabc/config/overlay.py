@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kabc.config.complaints import complaint_about
+from kabc.config.consent import doubt_about, expect_consent
 from kabc.config.errors import ConfigError
 from kabc.config.models import SECTIONS, Config
 from kabc.core.settings import expect_several_groups
@@ -20,9 +21,13 @@ _OF_SECTION = ("arm", "values", "wide", "types", "missing", "order", "measure", 
 
 
 def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: bool = True) -> Config:
-    """The settings of a file, with options laid over them; an option that is None was not given."""
+    """The settings of a file, with options laid over them; an option that is None was not given.
+
+    Commands of a file that is not the user's own need the option "allow_commands".
+    """
     given = {key: value for key, value in options.items() if value is not None}
-    data = {} if file is None else _read(file)
+    data, doubt = ({}, "") if file is None else _read(file)
+    from_file = data.get("commands") or {}
     kind = _source_kind(data, given)
     if kind is None and source_needed:
         raise ConfigError(
@@ -37,13 +42,16 @@ def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: 
     except ValidationError as error:
         raise ConfigError(complaint_about(error.errors(), data, given, file)) from None
     expect_several_groups(config.clusters)
+    if file is not None and config.commands is not None and not given.get("allow_commands"):
+        expect_consent(config.commands, from_file, file, doubt)
     return config
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> tuple[dict[str, Any], str]:
+    """What a file says, and why others may have written it, if so."""
     try:
         with file.open("rb") as opened:
-            return tomllib.load(opened)
+            return tomllib.load(opened), doubt_about(file, opened.fileno())
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

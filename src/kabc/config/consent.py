@@ -1,0 +1,56 @@
+"""Commands in a configuration file: they are run if the file is the user's own, or if the user says so."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kabc.config.errors import ConfigError
+from kabc.config.models import Commands
+
+_WHAT_RUNS = ("run", "env", "cwd")  # keys of [commands] that decide what is run
+_MOST_SHOWN = 20  # commands
+_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def doubt_about(file: Path, opened: int) -> str:
+    """Why others may have written a file. Empty: it is owned by the user and writable only by the user.
+
+    `opened` is the descriptor it was read from: the path may mean another file by now.
+    """
+    facts = os.fstat(opened)
+    if not stat.S_ISREG(facts.st_mode):
+        return "is not an ordinary file"
+    if not hasattr(os, "getuid") or facts.st_uid != os.getuid():
+        return "does not belong to you"
+    if facts.st_mode & _BY_OTHERS:
+        return "can be written by others (chmod go-w changes that)"
+    shared = [folder for folder in file.resolve().parents if _for_all(folder)]
+    return f"is in {shared[0]}, where everybody may replace it" if shared else ""
+
+
+def _for_all(folder: Path) -> bool:
+    """Whether anybody may replace what is in a folder. With the sticky bit, only the owner of a file may."""
+    mode = folder.stat().st_mode
+    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+
+
+def expect_consent(commands: Commands, section: Mapping[str, Any], file: Path, doubt: str) -> None:
+    """Refuse commands of a file that others may have written. `section` is what the file itself says of commands."""
+    if doubt and any(key in section for key in _WHAT_RUNS):
+        raise ConfigError(
+            f"this configuration runs commands: {', '.join(shown_commands(commands))}; {file} {doubt}, "
+            "so read them, and pass --allow-commands"
+        )
+
+
+def shown_commands(commands: Commands) -> list[str]:
+    """The commands, each on one line and whole: nothing of them is hidden."""
+    shown = [f"{name!r}: {command!r}" for name, command in commands.run.items()]
+    more = len(shown) - _MOST_SHOWN
+    names = ", ".join(map(repr, commands.env or ()))  # only the names: the values may be keys
+    with_names = [f"with the variables {names}"] if names else []
+    return shown[:_MOST_SHOWN] + ([f"and {more} more in the file"] if more > 0 else []) + with_names
