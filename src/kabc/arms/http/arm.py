@@ -7,16 +7,14 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.arms.failures import DrawError, Policy
+from kabc.arms.failures import Policy
 from kabc.arms.http.answers import AnswerReader
 from kabc.arms.http.calls import Call
 from kabc.arms.http.client import Client
-from kabc.arms.http.pacing import Pace, in_order, pause_after
+from kabc.arms.http.pacing import Pace, in_order
 from kabc.arms.http.spending import Spending
+from kabc.arms.http.waiting import Host, asks_to_wait
 from kabc.core.errors import ArmError, KabcError
-from kabc.core.words import counted
-
-_TOO_MANY = 429
 
 
 class HttpArm:
@@ -29,6 +27,7 @@ class HttpArm:
         reader: AnswerReader,
         policy: Policy,
         spending: Spending,
+        host: Host,
         *,
         concurrency: int,
         rate: float | None,
@@ -38,8 +37,9 @@ class HttpArm:
         self.name = name
         self.one_at_a_time = reader.kind == "latency"  # calls at the same time would slow each other down
         self._call, self._reader, self._policy, self._spending = call, reader, policy, spending
-        self._client, self._pace = Client(timeout, concurrency), Pace(rate)
+        self._client, self._pace, self._host = Client(timeout, concurrency), Pace(rate), host
         self._concurrency, self._warmup = concurrency, warmup
+        self._stop, self._ending = threading.Event(), False  # of the latest draw
 
     def __repr__(self) -> str:
         return f"HttpArm({self.name!r}, {self._call.method} {self._call.url!r})"
@@ -61,15 +61,27 @@ class HttpArm:
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:  # -> (n, d)
         # all chosen before the first call: they depend on rng alone, not on which answer comes first
         prompts = [self._call.prompts[i] for i in rng.integers(len(self._call.prompts), size=n)]
+        self._stop, self._ending = threading.Event(), False
         try:
             while self._warmup > 0:
-                self._sample(self._call.prompts[0], threading.Event())
+                self._sample(self._call.prompts[0], self._stop)
                 self._warmup -= 1
-            rows = in_order(self._sample, prompts, self._concurrency)
+            rows = in_order(self._sample, prompts, self._concurrency, self._stop)
         except KabcError as error:
             error.of_arm(self.name)
             raise
         return np.array(rows)
+
+    @property
+    def waiting(self) -> str:
+        """What people are told while its host refuses calls for long; empty if it does not."""
+        return self._host.waiting
+
+    def stop(self) -> None:
+        """The run ends: a draw that waits for its host gives up. One that gets answers goes on, they are paid for."""
+        self._ending = True
+        if self._host.paused:
+            self._stop.set()
 
     def close(self) -> None:
         """Close the connections. A later draw opens new ones."""
@@ -79,20 +91,19 @@ class HttpArm:
         return self._policy.sample(lambda: self._answer(prompt, stop), stop.wait)
 
     def _answer(self, prompt: str, stop: threading.Event) -> list[float]:
-        """The value of one call. Where the server says that there were too many calls, it is made again."""
-        tries = self._policy.retries + 1
-        for number in range(tries):
+        """The value of one call. Where the host says that there were too many, the call waits and is made again."""
+        while True:
             self._pace.wait(stop)
-            keys = self._call.keys()
-            if stop.is_set():
-                raise ArmError("was stopped because another sample failed")
-            self._spending.pay(self.name)
-            reply = self._client.send(self._call.filled(prompt, keys))
-            if reply.status != _TOO_MANY:
-                return self._reader.read(reply, keys)
-            if number + 1 < tries:
-                stop.wait(pause_after(reply.retry_after, number))
-        raise DrawError(
-            f"answered 429 (too many requests) {counted(tries, 'time')} in a row; "
-            "lower rate= or concurrency=, or raise retries="
-        )
+            with self._host.turn(stop) as wave:
+                if stop.is_set():
+                    raise ArmError("was stopped because another sample failed, or the run was ended")
+                keys = self._call.keys()
+                self._spending.pay(self.name)
+                reply = self._client.send(self._call.filled(prompt, keys))
+                if not asks_to_wait(reply.status, reply.retry_after):
+                    self._host.answered(self.name)
+                    break
+                self._host.refused(self.name, wave, reply.status, reply.retry_after)
+                if self._ending:
+                    stop.set()
+        return self._reader.read(reply, keys)
