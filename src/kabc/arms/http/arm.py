@@ -14,6 +14,7 @@ from kabc.arms.http.client import Client
 from kabc.arms.http.pacing import Pace, in_order
 from kabc.arms.http.spending import Spending
 from kabc.arms.http.waiting import Host, asks_to_wait
+from kabc.arms.tallies import Failures, Tally
 from kabc.core.errors import ArmError, KabcError
 
 
@@ -39,6 +40,7 @@ class HttpArm:
         self._call, self._reader, self._policy, self._spending = call, reader, policy, spending
         self._client, self._pace, self._host = Client(timeout, concurrency), Pace(rate), host
         self._concurrency, self._warmup = concurrency, warmup
+        self._tally = Tally()
         self._stop, self._ending = threading.Event(), False  # of the latest draw
 
     def __repr__(self) -> str:
@@ -70,7 +72,14 @@ class HttpArm:
         except KabcError as error:
             error.of_arm(self.name)
             raise
+        if self._policy.on_failure == "encode":
+            self._tally.keep(rows)
         return np.array(rows)
+
+    @property
+    def failures(self) -> Failures:
+        """How many of its tries failed so far, and how. Calls that wait for a rate limit are none."""
+        return self._tally.failures
 
     @property
     def waiting(self) -> str:
@@ -88,7 +97,7 @@ class HttpArm:
         self._client.close()
 
     def _sample(self, prompt: str, stop: threading.Event) -> list[float]:
-        return self._policy.sample(lambda: self._answer(prompt, stop), stop.wait)
+        return self._policy.sample(lambda: self._answer(prompt, stop), stop.wait, self._tally)
 
     def _answer(self, prompt: str, stop: threading.Event) -> list[float]:
         """The value of one call. Where the host says that there were too many, the call waits and is made again."""

@@ -44,7 +44,7 @@ class Client:
     def send(self, sent: dict[str, Any]) -> Reply:
         """Make one call. `sent` are the arguments of httpx."""
         httpx, client = _httpx(), self._opened()
-        start = time.perf_counter()
+        kind, start = "connection", time.perf_counter()
         try:
             # read in parts, because the timeout of httpx is for one part: a slow stream of parts would never time out
             with client.stream(**sent) as response:
@@ -57,6 +57,7 @@ class Client:
             text = b"".join(parts).decode(errors="replace")
             return Reply(response.status_code, text, seconds, response.headers.get("retry-after", ""))
         except httpx.TimeoutException:
+            kind = "timeout"
             problem = f"gave no answer within timeout={self._timeout:g} seconds; raise timeout="
         except httpx.ConnectError:
             problem = f"cannot be reached at {_origin(sent['url'])}; check the address and that it is running"
@@ -64,7 +65,7 @@ class Client:
             # its message could hold a header, so only its name is shown
             problem = f"broke off the call ({type(error).__name__}); call it by hand, or see on_failure="
         # raised outside of the except blocks: the error of httpx may hold a key and must not be attached to this one
-        raise DrawError(problem)
+        raise DrawError(problem, kind)
 
     def _opened(self) -> httpx.Client:
         with self._lock:  # calls come from several threads
