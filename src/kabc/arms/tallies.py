@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kabc.core.words import counted, plural
+from kabc.core.words import counted
 
 _LONGEST = 300  # characters of the last message
 FIRST_TRIES = 5  # if these all fail, the arm is not measured but wrong
@@ -112,8 +112,9 @@ def _of_arms(failures: Mapping[Hashable, Failures], drawn: Mapping[Hashable, int
     if not failing:
         return "no value is a failure"
     first, *others = sorted(failing, key=lambda name: -failing[name] / max(drawn[name], 1))
-    said = f"{failing[first]:,} of {counted(drawn[first], 'value')} of {first} {plural(failing[first], 'is')}"
+    verdict = "is a failure" if failing[first] == 1 else "are failures"
+    said = f"{failing[first]:,} of {counted(drawn[first], 'value')} of {first} {verdict}"
     if not others:
-        return f"{said} a failure" if failing[first] == 1 else f"{said} failures"
+        return said
     more, rows = sum(failing[name] for name in others), sum(drawn[name] for name in others)
     return f"{said}, and {more:,} of {rows:,} of {counted(len(others), 'other arm')}"
