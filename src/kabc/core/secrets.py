@@ -108,7 +108,7 @@ def _word(text: str, start: int) -> tuple[int, int]:
 # ---------------------------------------------------------------- addresses
 
 _SECRET_NAME = re.compile(
-    r"pass|pwd|secret|token|auth|cred|signature|session|cookie|jwt|bearer|api_?-?key|access_?-?key"
+    r"pass|pwd|secret|token|auth(?!ors?\b)|cred|signature|session|cookie|jwt|bearer|api_?-?key|access_?-?key"
     r"|(?<![a-z])(key|sig|pin|sid|code)(?![a-z])|key$",
     re.IGNORECASE,
 )

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from kabc.arms.failures import Policy
 from kabc.arms.http.answers import AnswerReader
 from kabc.arms.http.calls import Call
-from kabc.arms.http.client import Client
+from kabc.arms.http.client import Client, Reply
+from kabc.arms.http.logs import without_keys
 from kabc.arms.http.pacing import Pace, in_order
+from kabc.arms.http.secrets import Keys, hidden
 from kabc.arms.http.spending import Spending
 from kabc.arms.http.waiting import Host, asks_to_wait
 from kabc.arms.tallies import Failures, Tally
+from kabc.arms.words import cut
 from kabc.core.errors import ArmError, KabcError
 
 
@@ -44,7 +47,7 @@ class HttpArm:
         self._stop, self._ending = threading.Event(), False  # of the latest draw
 
     def __repr__(self) -> str:
-        return f"HttpArm({self.name!r}, {self._call.method} {self._call.url!r})"
+        return f"HttpArm({self.name!r}, {self._call.method} {self._call.shown_url!r})"
 
     @property
     def remaining(self) -> None:
@@ -108,7 +111,7 @@ class HttpArm:
                     raise ArmError("was stopped because another sample failed, or the run was ended")
                 keys = self._call.keys()
                 self._spending.pay(self.name)
-                reply = self._client.send(self._call.filled(prompt, keys))
+                reply = self._reply(prompt, keys)
                 if not asks_to_wait(reply.status, reply.retry_after):
                     self._host.answered(self.name)
                     break
@@ -116,3 +119,19 @@ class HttpArm:
                 if self._ending:
                     stop.set()
         return self._reader.read(reply, keys)
+
+    def _reply(self, prompt: str, keys: Keys) -> Reply:
+        """Make one call. What goes wrong is raised anew: a traceback shows what the client holds."""
+        problem: BaseException
+        try:
+            with without_keys(keys):
+                return self._client.send(self._call.filled(prompt, keys))
+        except KabcError as error:
+            problem = error
+        except Exception as error:
+            said = hidden(f"{type(error).__name__}: {error}", keys)
+            problem = ArmError(f"its HTTP client failed: {cut(said)}; call it by hand")
+        except BaseException as error:
+            problem = type(error)()  # of a signal
+        problem.__cause__ = problem.__context__ = problem.__traceback__ = None
+        raise problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -11,11 +12,14 @@ from kabc.arms.checks import column_names, expect, is_positive, is_whole
 from kabc.arms.failures import OnFailure, Policy
 from kabc.arms.http.answers import Answer, AnswerReader
 from kabc.arms.http.arm import HttpArm
-from kabc.arms.http.calls import Address, call_of
+from kabc.arms.http.calls import Address, Call, call_of
 from kabc.arms.http.prompts import read_prompts
+from kabc.arms.http.secrets import LiteralKeyWarning, literal_keys
 from kabc.arms.http.spending import Spending
 from kabc.arms.http.waiting import MAX_WAIT, hosts_of, origin_of
 from kabc.arms.values import Encoder, TextForm
+from kabc.arms.words import listed
+from kabc.core.words import counted
 
 
 def http_arms(
@@ -49,8 +53,8 @@ def http_arms(
     method : str, default "POST"
         HTTP method of all endpoints.
     headers : mapping of str to str, optional
-        Headers of all endpoints. ``${NAME}`` stands for a variable of the environment. Keys belong there and nowhere
-        else.
+        Headers of all endpoints. ``${NAME}`` stands for a variable of the environment, here and in the body. Keys
+        belong there and nowhere else: one that is written out gives a warning.
     body : str or JSON value, optional
         What is sent. Text that is JSON counts as JSON. ``{prompt}`` in the body or in the address stands for a prompt.
     prompts : str, path or sequence of str, optional
@@ -136,5 +140,16 @@ def http_arms(
         )
         for name, call in calls.items()
     }
-    notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []))
+    notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []), *_warned(calls))
     return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price)
+
+
+def _warned(calls: Mapping[str, Call]) -> list[str]:
+    """Warn of keys that are written out, once for all arms."""
+    names = dict.fromkeys(name for call in calls.values() for name in literal_keys(call.headers))
+    if not names:
+        return []
+    where = f"{counted(len(names), 'header')} ({listed(names, 3)})"
+    said = f"keys: written out in {where}; write ${{NAME}} there and set that variable of the environment"
+    warnings.warn(said, LiteralKeyWarning, stacklevel=3)
+    return [said]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ class Reply:
     """What came back."""
 
     status: int
-    text: str
+    text: str = field(repr=False)  # a server may quote a key in it
     seconds: float
     retry_after: str
 
