@@ -22,7 +22,9 @@ class Arm(Protocol):
 
     It may also have: `close()`, called when a run ends; `one_at_a_time`, True if it is to be drawn sample by sample, in
     turn with others; `n_paid`, how many calls it has made so far, so that those without a sample are on the bill too;
-    `failed(n)`, n rows that stand for failed samples.
+    `failed(n)`, n rows that stand for failed samples; `failures`, a `Failures`: how
+    many of its tries failed so far; `waiting`, a line for people while it waits for something;
+    `stop()`, called when the run ends while it is drawn in another thread.
     """
 
     @property

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.evidence.pairs import Evidence
 from kabc.results.arrays import number, packed, unnumbered, unpacked
 from kabc.results.effects.documents import effects_document
+from kabc.results.failures import failures_document, failures_of
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
@@ -72,6 +73,7 @@ def _facts(result: Result) -> dict[str, Any]:
             for one in result.assumptions
         ],
         "k_doubt": None if result.k_doubt is None else float(result.k_doubt),
+        "failures": {key[name]: failures_document(one) for name, one in result.failures.items()},
         "failure": result.failure,
         "columns": list(map(str, result.columns)),
         "levels": {
@@ -148,6 +150,7 @@ def result_of(document: Document) -> Result:
         set_aside=_by_name("set_aside", document.set_aside, names, keys),
         assumptions=_assumptions(document, names, keys),
         k_doubt=document.k_doubt,
+        failures=_by_name("failures", failures_of(document), names, keys),
         failure=document.failure,
         n_lost=document.n_lost,
         block=document.block,

@@ -126,6 +126,16 @@ class AssumptionPart(_Part):
     evidence: Number = Field(description="how many times as likely the samples are as if the assumption held")
 
 
+class FailuresPart(_Part):
+    """Failed tries of one arm."""
+
+    count: Count
+    tries: Count = Field(description="all tries: samples, new tries and warm-ups")
+    values: Count = Field(description="samples that stand for a failure, where failures are encoded")
+    kinds: dict[str, Count] = Field(description="how many failed in which way, such as 'status 500' or 'timeout'")
+    last: str = Field(description="what the last failure said")
+
+
 class ContrastPart(_Part):
     """One way in which a group differs from the reference group."""
 
@@ -222,6 +232,7 @@ class Document(_Part):
         default=None,
         description="evidence, as a betting ratio, that one group is two: a heuristic; null: not looked for",
     )
+    failures: dict[str, FailuresPart] = Field(default={}, description="failed tries, of each arm that had any")
     failure: str = Field(default="", description="what ended the run, with status failed")
     columns: list[str] = Field(description="of a sample, where known")
     levels: dict[str, list[Annotated[tuple[float, str], Strict(False)]]] = Field(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.tallies import Failures
 from kabc.core.evidence.pairs import Evidence
 from kabc.results import words
 from kabc.results.effects.compute import effects_of
@@ -95,6 +96,9 @@ class Result:
         Of one sample.
     n_lost : int
         Draws that were paid for without a sample to show: retries, refused calls, warm-ups, lost workers.
+    failures : dict
+        Of arms that are called, such as HTTP endpoints and commands: the `kabc.arms.tallies.Failures` of each arm that
+        had any, with how many tries failed, how, and what the last one said.
     failure : str
         What ended the run, with status "failed".
     seconds : float
@@ -139,6 +143,7 @@ class Result:
     block: int = 1
     price: float = 0.0
     n_lost: int = 0
+    failures: dict[Hashable, Failures] = field(default_factory=dict, repr=False)
     failure: str = ""
     seconds: float = 0.0
     columns: tuple[str, ...] = field(default=(), repr=False)

@@ -10,6 +10,7 @@ import numpy as np
 
 from kabc.core.words import counted, percent, plural
 from kabc.results.effects.words import closing_lines, group_effect_lines
+from kabc.results.failures import failure_lines
 from kabc.strategies.answers import Status
 from kabc.strategies.wording import exactly
 
@@ -242,6 +243,7 @@ def _remarks(result: Result) -> list[str]:
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
     if result.failure:
         lines.append(f"failure: {one_line(result.failure)}")
+    lines += failure_lines(result.failures)
     if result.price:
         lines.append(f"spent: {spent(result)}")
     if result.needs is not None:

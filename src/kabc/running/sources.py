@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
+from kabc.arms.tallies import Failures, failures_of
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.words import counted
 from kabc.running.away import Away
@@ -42,6 +43,7 @@ class Sources:
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
+        self._failed_before = [failures_of(arm) for arm in self.arms]
         self.kept = Kept(len(self.arms))
         self.watch: Watch | None = None  # hears every sample, where there is one
         self.workers = Workers(None, 1, owned=False)
@@ -74,6 +76,13 @@ class Sources:
     def spent(self) -> float:
         """The bill so far."""
         return self.price * (self.n_samples + self.n_lost)
+
+    @property
+    def failures(self) -> dict[Hashable, Failures]:
+        """What failed in this run, of arms that count it."""
+        counts = zip(self.names, self.arms, self._failed_before, strict=True)
+        found = {name: failures_of(arm).since(before) for name, arm, before in counts}
+        return {name: one for name, one in found.items() if one.count}
 
     @property
     def losses(self) -> list[str]:
