@@ -226,3 +226,12 @@ def test_ten_values_drawn_again_and_again_are_noted() -> None:
     (note,) = ear.notes(["ten", "counts", "decimals", "fine"])
     assert note.startswith("only 10 different values among 400 samples of arm ten: are rows repeated?")
     assert "heuristic" in note
+
+
+def test_small_pools_say_that_only_a_strong_dependence_would_show() -> None:
+    pools = {"a": list(range(15)), "b": [value + 100 for value in range(60)]}
+    result = kabc.cluster(pools, n_clusters=2, seed=0, progress=False)
+    told = [line for line in result.guarantee.assumptions if line.startswith("few samples:")]
+    assert told == ["few samples: only a strong dependence or drift would show in 15 samples of an arm"]
+    plenty = kabc.cluster({"a": list(range(60)), "b": pools["b"]}, n_clusters=2, seed=0, progress=False)
+    assert not [line for line in plenty.guarantee.assumptions if line.startswith("few samples:")]

@@ -31,7 +31,7 @@ class SimulatedPlan:
     n_clusters : int or None
         K. None: runs went on until all different arms were told apart.
     samples : tuple of int
-        Samples of each run. One long run, or up to five short ones: a plan never computes longer than the run.
+        Samples of each run. One long run, or up to five short ones, so that a plan computes about as long as the run.
     n_given_up : int
         Runs that were given up before they were decided.
     source : str
