@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.samples import describe
 from kabc.core.words import counted
 from kabc.running.away import Away
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
@@ -177,6 +178,8 @@ def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable,
         return _writable(list(arms.items()))
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
         raise ArmError(f"arms must be a mapping name -> arm or a sequence of arms, got {type(arms).__name__}")
+    if names is not None and (isinstance(names, str) or not isinstance(names, Sequence | np.ndarray)):
+        raise ArmError(f"names must be a list with a name for each arm, got {describe(names)}")
     given: Sequence[Hashable] = range(len(arms)) if names is None else names
     if len(given) != len(arms):
         raise ArmError(f"{len(arms)} arms have {len(given)} names; give one name to each")
