@@ -10,6 +10,8 @@ from contextlib import suppress
 from shlex import quote
 from typing import Any
 
+from kabc.core.words import shown
+
 DECIDED = 0
 FAULT = 1
 BAD_INPUT = 2
@@ -88,7 +90,7 @@ def printed(write: Callable[[], None]) -> str:
 
 def fail(message: str, code: int, *, as_json: bool) -> int:
     """Print what is wrong in one line for people, and as JSON on request. Returns the exit code."""
-    line = " ".join(message.split())
+    line = shown(" ".join(message.split()))
     with suppress(OSError):  # nobody is there to read it; the exit code is left
         print(f"kabc: error: {line}", file=sys.stderr)
     if as_json:

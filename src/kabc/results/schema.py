@@ -21,7 +21,7 @@ from kabc.strategies.answers import Status
 FORMAT = "kabc result"
 VERSION = 2
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = float | Literal["inf", "-inf"] | None
 """A number in strict JSON: infinities are texts, NaN is null."""
 
@@ -76,7 +76,7 @@ class GuaranteePart(_Part):
 class RoundPart(_Part):
     """One round."""
 
-    number: int
+    number: Count
     delta: Number
     n: Count = Field(description="samples of each arm behind this round's figures")
     n_samples: Count = Field(description="samples of all arms so far")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from kabc.core.errors import SettingsError
+from kabc.core.samples import describe
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
@@ -158,6 +159,8 @@ def cluster(
     workers = whole_number("workers", workers, 1)
     if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
+    if not isinstance(strategy_options, Mapping | None):
+        raise SettingsError(f"strategy_options must be a mapping name -> value, got {describe(strategy_options)}")
     settings = Settings(
         n_clusters=n_clusters,
         delta=delta,

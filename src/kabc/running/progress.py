@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from kabc.core.words import shown
+
 ShowLine = Callable[[str], None]  # shows one line of progress
 
 _QUIET_SECONDS = 2.0
@@ -27,7 +29,7 @@ class Ticker:
     def now(self, line: str) -> None:
         """Show a line that cannot wait."""
         if self._show is not None:
-            self._show(line)
+            self._show(shown(line))
             self._shown = True
             self._next = time.monotonic() + 0.5
 
