@@ -45,6 +45,7 @@ def cluster(
     types: Mapping[str, str] | None = None,
     missing: str | None = None,
     order: str | None = None,
+    where: str | None = None,
     block: int | str | None = None,
     workers: int = 1,
     executor: Executor | None = None,
@@ -98,7 +99,8 @@ def cluster(
     arm : str, optional
         Of a table: the column that names the arm of a row.
     values : str or sequence of str, optional
-        Of a table: the columns of a sample. Default: all other columns.
+        Of a table: the columns of a sample. Default: all other columns, without an index that pandas wrote. A warning
+        names columns that look like ids or times.
     types : mapping, optional
         Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
     missing : str, optional
@@ -106,6 +108,8 @@ def cluster(
     order : str, optional
         Of a table: the column that says when a row came, such as a time. It is not compared. Default: rows came in the
         order of the table.
+    where : str, optional
+        Of a table: a condition in SQL that rows must meet, such as "seconds > 0 and region = 'eu'".
     block : int or "auto", optional
         For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
         block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
@@ -171,7 +175,7 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    opened = Reading(arm, values, types, missing, order).opened(arms, settings.by_kernel, settings.seed)
+    opened = Reading(arm, values, types, missing, order, where).opened(arms, settings.by_kernel, settings.seed)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
