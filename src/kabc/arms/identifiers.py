@@ -82,8 +82,9 @@ def _suspicion(kind: str, columns: list[str]) -> str:
 def _shapes(rows: Rows, columns: Sequence[str], arm: str | None) -> dict[str, Shape]:
     """The shape of each column, from the first rows."""
     looked = [name for name in columns if NUMBERS.fullmatch(rows.types[name]) or STRINGS.fullmatch(rows.types[name])]
+    shapes: dict[str, Shape] = dict.fromkeys(columns, "")
     if not looked:
-        return dict.fromkeys(columns, "")
+        return shapes
     cells = [
         f"CAST({quoted(name)} AS {'DOUBLE' if NUMBERS.fullmatch(rows.types[name]) else 'VARCHAR'}) AS v{place}"
         for place, name in enumerate(looked)
@@ -92,8 +93,8 @@ def _shapes(rows: Rows, columns: Sequence[str], arm: str | None) -> dict[str, Sh
     with readable(rows.name):
         found = rows.workspace.arrays(f"SELECT {owner} AS owner, {', '.join(cells)} FROM {rows.relation} LIMIT {_ROWS}")
     owners = np.unique(found["owner"].astype(str), return_inverse=True)[1]
-    shapes: dict[str, Shape] = {name: shape_of(found[f"v{place}"], owners) for place, name in enumerate(looked)}
-    return dict.fromkeys(columns, "") | shapes
+    shapes.update((name, shape_of(found[f"v{place}"], owners)) for place, name in enumerate(looked))
+    return shapes
 
 
 def shape_of(values: NDArray[Any], owners: NDArray[np.intp]) -> Shape:  # (n,), (n,)

@@ -82,7 +82,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             workers=config.workers,
             watch=config.watch,
             progress=panel.doing,
-            on_snapshot=panel.after,
+            on_round=panel.after,
         )
 
 

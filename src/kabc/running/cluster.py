@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,6 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
-from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 
 __all__ = ["KernelChoice", "cluster"]
@@ -52,8 +51,7 @@ def cluster(
     on_worker_loss: OnWorkerLoss = "redraw",
     watch: bool = True,
     progress: bool | ShowLine = True,
-    on_round: Callable[[Round], None] | None = None,
-    on_snapshot: Listener | None = None,
+    on_round: Listener | None = None,
 ) -> Result:
     """Find out which arms have the same distribution. The answer is wrong with probability at most delta.
 
@@ -129,12 +127,12 @@ def cluster(
         If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
         answer for it.
     progress : bool or callable, default True
-        Show a line on standard error if the run takes longer than two seconds; or the function that gets the lines.
+        Show a line on standard error, or in a notebook one that changes, if the run takes longer than two seconds; or
+        the function that gets the lines.
     on_round : callable, optional
-        Called with the `Round` after each round.
-    on_snapshot : callable, optional
-        Called with a `kabc.running.snapshots.Snapshot` after each round: samples, spending, pairs told apart, what is
-        open, a forecast, evidence and groups so far. Figures are computed when they are asked for, within the call.
+        Called with a `kabc.running.snapshots.Snapshot` after each round: the `round`, samples, spending, pairs told
+        apart, what is open, a forecast, evidence and groups so far. Figures are computed when they are asked for,
+        within the call.
 
     Returns
     -------
@@ -185,7 +183,7 @@ def cluster(
         try:
             sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
             sources.check_workers()
-            result = Run(settings, sources, show, _listeners(on_round, on_snapshot), started, interrupts).result()
+            result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise
@@ -193,12 +191,3 @@ def cluster(
             show.done()
         wrong = sources.close()
         return replace(result, notes=(*result.notes, *wrong)) if wrong else result
-
-
-def _listeners(on_round: Callable[[Round], None] | None, on_snapshot: Listener | None) -> list[Listener]:
-    listeners: list[Listener] = []
-    if on_round is not None:
-        listeners.append(lambda seen: on_round(seen.round))
-    if on_snapshot is not None:
-        listeners.append(on_snapshot)
-    return listeners
