@@ -78,7 +78,8 @@ def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
     first, *others = str(result).split("\n")
-    print("\n".join([exits.for_the_shell(first), *others]))
+    spoken = [exits.for_the_shell(line) if line.startswith("note: ") else line for line in others]
+    print("\n".join([exits.for_the_shell(first), *spoken]))
     if certificate:
         print(f"\n{result.certificate()}")
 

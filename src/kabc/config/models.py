@@ -25,6 +25,7 @@ class Table(_Strict):
     types: dict[str, Kind] = {}
     missing: Missing = "raise"
     order: str | None = None
+    where: str | None = None
 
 
 class Sql(_Strict):

@@ -69,6 +69,7 @@ def _table(table: Table, seed: int, with_kernel: bool) -> NamedArms:
         text=_text(with_kernel),
         seed=seed,
         order=table.order,
+        where=table.where,
     )
 
 

@@ -78,7 +78,7 @@ def test_new_tries_are_on_the_bill_of_a_run_and_on_that_of_each_round(server: Se
         seed=0,
         max_samples=40,
         progress=False,
-        on_snapshot=lambda one: seen.append((len(server.seen), one.spent)),
+        on_round=lambda one: seen.append((len(server.seen), one.spent)),
     )
     assert result.n_lost == server.count("flaky") - result.samples_per_arm["flaky"] > 0
     assert result.spent == pytest.approx(bill(server))
