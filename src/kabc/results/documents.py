@@ -218,9 +218,7 @@ def _evidence(part: EvidencePart, n_arms: int) -> Evidence:
         by_bets=part.by_bets,
         counts=_not_negative("evidence.counts", _array("evidence.counts", part.counts, (n_arms,), "int")),
         compared=compared,
-        told=expect_pairs(
-            _not_negative("evidence.told", _array("evidence.told", part.told, block, "int")), compared
-        ),
+        told=expect_pairs(_not_negative("evidence.told", _array("evidence.told", part.told, block, "int")), compared),
         values=_array("evidence.values", part.values, block, "float"),
         limits=_array("evidence.limits", part.limits, block, "float"),
         variances=_array("evidence.variances", part.variances, (n_arms,), "float"),
