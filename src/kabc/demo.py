@@ -22,7 +22,7 @@ import numpy as np
 import kabc
 from kabc.core.arrays import Array
 from kabc.report.pair_map import draw_pair_map, pair_map
-from kabc.strategies.answers import Round
+from kabc.running.snapshots import Snapshot
 
 Say = Callable[[str, str], None]  # a label and a text
 
@@ -156,9 +156,9 @@ def tell(story: Story, seed: int, say: Say) -> Told:
         _say_the_plan(kernel, plans[0], say)
         return kernel
 
-    def heard(seen: Round) -> None:
-        groups = "1 group" if seen.n_groups == 1 else f"{seen.n_groups} groups"
-        say(f"Round {seen.number}", f"{seen.n:>5,} fresh samples of each: {groups} seen")
+    def heard(seen: Snapshot) -> None:
+        groups = "1 group" if seen.round.n_groups == 1 else f"{seen.round.n_groups} groups"
+        say(f"Round {seen.round.number}", f"{seen.round.n:>5,} fresh samples of each: {groups} seen")
 
     arms = {name: Sampler(story.pools[pool]) for name, pool in truth.items()}
     result = kabc.cluster(

@@ -19,7 +19,7 @@ from tests.arms.written import drawn, frame
 def test_kinds_are_inferred_and_can_be_declared() -> None:
     table = frame(2, 60, word=[f"w{i % 4}" for i in range(120)], answer=[f"answer number {i}" for i in range(120)])
     arms = table_arms(table, arm="machine")
-    assert arms.notes == ("columns: place: number; word: category; answer: text, hashed n-grams",)
+    assert arms.notes[0] == "columns: place: number; word: category; answer: text, hashed n-grams"
     assert arms.types == {"place": "number", "word": "category", "answer": "text"}
     assert drawn(arms["m0"], 5).shape == (5, N_FEATURES + 2)
     declared = table_arms(table, arm="machine", values=["word", "place"], types={"word": "text", "place": "category"})

@@ -26,7 +26,7 @@ def test_every_format_gives_the_same_samples_in_the_same_order(
     expected = table_arms(table, arm="machine", seed=4)
     assert list(arms) == ["m0", "m1", "m2"]
     assert arms.columns == ("place", "colour", "ok")
-    assert arms.notes == ("columns: place: number; colour: category; ok: category",)
+    assert arms.notes[0] == "columns: place: number; colour: category; ok: category"
     for name in arms:
         assert np.array_equal(drawn(arms[name]), drawn(expected[name]))
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from kabc.arms.base import Arm
-from kabc.arms.sql import sql_arms
+from kabc.arms.sql import database_file, sql_arms
 from kabc.arms.tables import table_arms
 from kabc.core.arrays import Array
 from kabc.core.errors import ArmError, KabcError, SampleError, SettingsError
@@ -62,7 +62,7 @@ def expected() -> Array:
 def test_a_query_of_sqlite_is_a_table(sqlite: str) -> None:
     arms = sql_arms(QUERY, sqlite, arm="host", seed=5)
     assert list(arms) == ["host0", "host1", "host2"]
-    assert arms.notes == ("columns: latency: number; parity: category",)
+    assert arms.notes[0] == "columns: latency: number; parity: category"
     assert np.array_equal(drawn(arms["host1"], 30), expected())
 
 
@@ -80,6 +80,17 @@ def test_ids_of_64_bits_name_different_arms(tmp_path: Path) -> None:
 def test_a_query_of_duckdb_is_a_table(duck: str, prefix: str) -> None:
     arms = sql_arms(QUERY + "; -- all", prefix + duck, arm="host", seed=5)
     assert np.array_equal(drawn(arms["host1"], 30), expected())
+
+
+@pytest.mark.parametrize("database", ["duckdb:///:memory:", "duckdb:", ":memory:"])
+def test_a_query_over_files_needs_no_database(duck: str, tmp_path: Path, database: str) -> None:
+    with duckdb.connect(duck) as connection:
+        connection.execute(f"COPY runs TO '{tmp_path / 'runs.parquet'}'")
+    arms = sql_arms(QUERY.replace("runs", f"'{tmp_path / 'runs.parquet'}'"), database, arm="host", seed=5)
+    assert np.array_equal(drawn(arms["host1"], 30), expected())
+    assert database_file(database) is None
+    with pytest.raises(SettingsError, match=r"the database refuses the query: .*no_such\.parquet"):
+        sql_arms("SELECT * FROM 'no_such.parquet'", database, arm="host")
 
 
 def test_a_query_of_postgresql_is_a_table(filled: str) -> None:

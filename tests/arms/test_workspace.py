@@ -34,6 +34,16 @@ def test_the_temporary_folder_goes_with_the_workspace(monkeypatch: pytest.Monkey
     assert list(where.iterdir()) == []
 
 
+def test_nothing_waits_for_a_thread_while_garbage_is_collected(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[threading.Thread] = []
+    workspace = Workspace()
+    workspace.rows("SELECT 1")
+    monkeypatch.setattr(threading.Thread, "join", lambda thread, timeout=None: waited.append(thread))
+    del workspace
+    gc.collect()
+    assert waited == []
+
+
 def test_one_arm_keeps_the_workspace(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     where = folders(monkeypatch, tmp_path)
     arms = table_arms(frame(), arm="machine")

@@ -1,6 +1,11 @@
-"""Numbers with their nouns."""
+"""Numbers with their nouns, and texts from outside."""
 
-from kabc.core.words import counted, percent, plural
+from unicodedata import category
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kabc.core.words import counted, named, percent, plural, shown
 
 
 def test_a_number_has_the_noun_that_fits() -> None:
@@ -11,3 +16,21 @@ def test_a_number_has_the_noun_that_fits() -> None:
 
 def test_chances_are_read_in_per_cent() -> None:
     assert [percent(p) for p in (0.05, 0.001, 1.0, 0.07, 1e-9)] == ["5 %", "0.1 %", "100 %", "7 %", "1e-07 %"]
+
+
+def test_what_would_not_be_seen_is_shown_as_an_escape() -> None:
+    assert shown("a\nb\tc\x1b[31m") == r"a\nb\tc\x1b[31m"
+    assert shown("\u202egnp.exe\u2028\ufeff\ud800\x85") == r"\u202egnp.exe\u2028\ufeff\ud800\x85"
+    assert shown("Zürich 東京 👩\u200d💻 C:\\new") == "Zürich 東京 👩\u200d💻 C:\\new"
+
+
+def test_a_blank_name_stands_in_quotes() -> None:
+    assert [named(name) for name in ("", "  ", "\n", 7, None)] == ["''", "'  '", r"'\n'", "7", "None"]
+
+
+@given(st.text(st.characters()))
+def test_a_shown_text_is_one_line_without_control_characters_and_shows_the_same_again(text: str) -> None:
+    line = shown(text)
+    assert len(line.splitlines()) <= 1
+    assert not {category(letter) for letter in line if letter not in "\u200c\u200d"} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert shown(line) == line

@@ -56,8 +56,8 @@ def test_every_arm_is_behind_one_node_or_in_a_group_left_out(labels: list[int], 
 
 
 def test_names_are_one_line_that_can_be_written() -> None:
-    assert plain("a\n b\t c") == "a b c"
-    assert plain("\ud800\x00x") == "\ufffd\ufffdx"
+    assert plain("a\n b\t c") == r"a\n b\t c"
+    assert plain("\ud800\x00x") == r"\ud800\x00x"
     assert plain("Zürich 東京 👩‍💻") == "Zürich 東京 👩‍💻"
 
 

@@ -95,14 +95,15 @@ def test_names_of_other_types_come_back_as_texts(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (None, "No such file"),
-        ("{", "no JSON"),
+        ("{", "not a saved answer of kabc: it is no JSON"),
         ('{"format": NaN}', "no JSON"),
-        ("[" * 100_000, "nested too deeply"),
-        ("[1]", "no result of kabc"),
-        ('{"format": "other"}', "no result of kabc"),
+        ('{"a":' * 100_000, "is not a saved answer of kabc: it is nested too deeply"),
+        ("[" * 100_000, "not a saved answer of kabc: it is no JSON"),
+        ("[1]", "is not a saved answer of kabc: it is no JSON file .it does not begin with {"),
+        ('{"format": "other"}', "is not a saved answer of kabc: its format"),
         ('{"format": "kabc result", "version": 3}', r"version 3 .*reads 1 to 2; update kabc \(pip"),
         ('{"format": "kabc result", "version": true}', "version True"),
-        ('{"format": "kabc result", "version": 1, "names": ["a"]}', "damaged .'labels' is missing.*save"),
+        ('{"format": "kabc result", "version": 1, "names": ["a"]}', "damaged .'labels' is missing.*pass"),
         ('{"format": "kabc result", "version": 2, "names": ["a"]}', "lacks evidence and rounds.*--save"),
     ],
 )
@@ -147,6 +148,10 @@ def put(*path: str | int, value: Any) -> Callable[[dict[str, Any]], None]:
 
 def drop(key: str) -> Callable[[dict[str, Any]], None]:
     return lambda document: document.pop(key)
+
+
+def nested(depth: int, name: Any) -> Any:
+    return name if depth == 0 else {"tuple": [nested(depth - 1, name)]}
 
 
 HUGE = {"shape": [10**9, 10**9], "kind": "float", "fill": 0.0}
@@ -198,6 +203,26 @@ HUGE = {"shape": [10**9, 10**9], "kind": "float", "fill": 0.0}
         (put("samples", 0, value=HUGE), "samples: .*one value may stand for at most"),
         (put("trace", "strength", value=HUGE), "trace.strength: shape"),
         (put("levels", value={"x": [[1]]}), "levels"),
+        (put("n_samples", value=1), "n_samples: it is 1, the arms have"),
+        (put("samples_per_arm", "a", value=10**30), "samples_per_arm.a: .*less than or equal to"),
+        (put("n_pilot", value=10**6), "n_pilot, n_unused: they are more than"),
+        (put("certified", value=False), "certified: it is False, with the status 'decided'"),
+        (put("n_groups_at_least", value=10**9), "n_groups_at_least: it is 1000000000, of 3 arms"),
+        (put("n_clusters", value=10**9), "n_clusters: it is 1000000000, of 3 arms"),
+        (put("set_aside", value={"a": "x"}), "set_aside: these are not the arms without a group"),
+        (put("set_aside", value={"zz": "x"}), "set_aside"),
+        (put("price", value=1e308), "price: the sum is no number"),
+        (put("evidence", "told", "data", value=[1] * 9), "evidence.told: an arm is told apart from itself"),
+        (
+            put("evidence", "told", "data", value=[5, 6, 7, 8, 9, 10, 11, 12, 13]),
+            "evidence.told: (a pair of arms has two|an arm is told apart from itself)",
+        ),
+        (
+            put("samples", value=[{"shape": [2**26, 1], "kind": "float", "fill": 1.5}] * 3),
+            "evidence, samples: they stand for 201,326,",
+        ),
+        (put("rounds", 0, "number", value=10**400), "rounds.0.number"),
+        (put("names", 0, value=nested(9, "a")), "samples_per_arm|labels|names"),
     ],
 )
 def test_a_damaged_file_is_refused_with_what_is_wrong_and_the_cure(
@@ -208,7 +233,7 @@ def test_a_damaged_file_is_refused_with_what_is_wrong_and_the_cure(
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(document))
     tracemalloc.start()
-    with pytest.raises(SettingsError, match=f"is damaged .{message}.*; save the result again"):
+    with pytest.raises(SettingsError, match=f"is not a saved answer of kabc: it is damaged .{message}.*; pass a file"):
         kabc.load_result(path)
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
@@ -233,7 +258,7 @@ def test_a_damaged_file_of_version_1_is_refused_too(change: Callable[[dict[str, 
     change(document)
     path = tmp_path / "bad.json"
     path.write_text(json.dumps(document))
-    with pytest.raises(SettingsError, match=r"is damaged .*; save the result again"):
+    with pytest.raises(SettingsError, match=r"is damaged .*; pass a file"):
         kabc.load_result(path)
 
 

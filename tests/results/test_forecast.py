@@ -61,7 +61,7 @@ def test_no_run_is_frightened_by_its_first_rounds(seed: int) -> None:
         if one.forecast is not None:
             seen.append((one.n_samples, one.forecast))
 
-    total = kabc.cluster([normal(0), normal(1)], 2, seed=seed, on_snapshot=look).n_samples
+    total = kabc.cluster([normal(0), normal(1)], 2, seed=seed, on_round=look).n_samples
     assert all(left <= 20 * drawn for drawn, left in seen)
     assert all(drawn + left <= 5 * total for drawn, left in seen)
 
@@ -71,7 +71,7 @@ def test_snapshot_result_text_and_json_say_the_same() -> None:
     arms = {name: normal(mean) for name, mean in (("a", 0.0), ("b", 1.0), ("c", 0.0), ("d", 1.0))}
     whole = kabc.cluster(arms, 2, seed=1)
     told = [
-        kabc.cluster(arms, 2, seed=1, max_samples=n, on_snapshot=lambda one: seen.append(one.forecast))
+        kabc.cluster(arms, 2, seed=1, max_samples=n, on_round=lambda one: seen.append(one.forecast))
         for n in range(whole.n_samples * 3 // 4, whole.n_samples, 16)
     ]
     shown = [one for one in told if one.needs is not None]

@@ -135,8 +135,7 @@ def test_what_a_strategy_knows_after_a_fault_is_not_certified(error: Exception) 
     assert f"round {last} was not told to its end: nothing that was found is certain" in found.notes
 
 
-@pytest.mark.parametrize("listens", ["on_round", "on_snapshot"])
-def test_an_error_of_a_listener_keeps_its_type_and_has_the_result(listens: str) -> None:
+def test_an_error_of_a_listener_keeps_its_type_and_has_the_result() -> None:
     class LeaveError(Exception):
         result: Any
 
@@ -148,7 +147,7 @@ def test_an_error_of_a_listener_keeps_its_type_and_has_the_result(listens: str) 
             raise LeaveError("enough")
 
     with pytest.raises(LeaveError) as caught:
-        run(lasting(partial(normal, mean=0.1)), **TWO | {"n_clusters": 3}, **{listens: listener})
+        run(lasting(partial(normal, mean=0.1)), **TWO | {"n_clusters": 3}, on_round=listener)
     found = caught.value.result
     assert (found.status, found.failure, len(found.rounds)) == ("failed", "LeaveError: enough", 4)
     assert "kabc" in caught.value.__notes__[0]
@@ -160,7 +159,7 @@ def test_an_answer_that_is_found_stands_when_a_listener_fails() -> None:
             raise OSError("the screen is gone")
 
     with pytest.raises(OSError, match="screen") as caught:
-        run({"a": partial(normal, mean=0.0), "b": partial(normal, mean=9.0)}, **TWO, on_snapshot=listener)
+        run({"a": partial(normal, mean=0.0), "b": partial(normal, mean=9.0)}, **TWO, on_round=listener)
     assert caught.value.result.status == "decided"  # type: ignore[attr-defined]
 
 

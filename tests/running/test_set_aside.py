@@ -189,7 +189,7 @@ def test_a_listener_sees_arms_set_aside_in_no_group_and_not_as_open() -> None:
         open_arms.append((now.labels[-1], now.n_open))
         assert now.forecast is None or now.forecast > 0
 
-    kabc.cluster(with_tiny(), 2, seed=1, progress=False, on_snapshot=listen)
+    kabc.cluster(with_tiny(), 2, seed=1, progress=False, on_round=listen)
     assert open_arms[-1] == (-1, 0)
 
 

@@ -14,7 +14,6 @@ from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
 from kabc.core.evidence.pairs import Evidence
 from kabc.running.snapshots import Snapshot, decided_arms
-from kabc.strategies.answers import Round
 
 KERNEL = kabc.Gaussian(bandwidth=1.0)
 
@@ -35,7 +34,7 @@ def looked_at(**settings: Any) -> tuple[list[dict[str, Any]], kabc.Result]:
         names = ("round", "number", "n_samples", "spent", "seconds", "n_pairs", "n_groups_at_least", "labels")
         seen.append({name: getattr(one, name) for name in (*names, "n_told_apart", "n_open", "forecast")})
 
-    usual: dict[str, Any] = {"arms": arms(), "n_clusters": 2, "seed": 0, "on_snapshot": look}
+    usual: dict[str, Any] = {"arms": arms(), "n_clusters": 2, "seed": 0, "on_round": look}
     return seen, kabc.cluster(**(usual | settings))
 
 
@@ -65,10 +64,12 @@ def test_arms_that_cost_something_say_what_was_spent() -> None:
     assert seen[-1]["spent"] == result.spent == result.n_samples / 4
 
 
-def test_a_listener_of_rounds_gets_rounds() -> None:
-    rounds: list[Round] = []
-    result = kabc.cluster(arms(), 2, seed=0, on_round=rounds.append)
-    assert tuple(rounds) == result.rounds
+def test_a_listener_sees_the_evidence_grow() -> None:
+    apart: list[tuple[int, int]] = []
+    kabc.cluster(arms(), 2, seed=0, on_round=lambda one: apart.append((one.round.number, one.evidence.n_told_apart)))
+    assert [number for number, _ in apart] == list(range(1, len(apart) + 1))
+    assert [told for _, told in apart] == sorted(told for _, told in apart)
+    assert apart[-1][1] > 0
 
 
 def test_nothing_is_computed_that_nobody_asks_for() -> None:
@@ -80,7 +81,7 @@ def test_nothing_is_computed_that_nobody_asks_for() -> None:
             return super().evidence()
 
     many = [normal(9.0 * (arm % 2)) for arm in range(41)]  # too many for a trace
-    kabc.cluster(many, strategy=Counting(41, 2, 0.05), seed=0, on_snapshot=lambda one: None, max_samples=400)
+    kabc.cluster(many, strategy=Counting(41, 2, 0.05), seed=0, on_round=lambda one: None, max_samples=400)
     assert Counting.looks <= 2  # for the answer alone
 
 
@@ -92,7 +93,7 @@ def test_a_look_is_kept_and_a_first_look_too_late_is_refused() -> None:
         if one.number == 1:
             assert one.labels
 
-    result = kabc.cluster(arms(), 2, seed=0, on_snapshot=listen)
+    result = kabc.cluster(arms(), 2, seed=0, on_round=listen)
     assert kept[0].labels  # was asked for in time
     with pytest.raises(ProtocolError, match=r"snapshot of round 2 is out of date.*look at a snapshot in the call"):
         _ = kept[1].labels

@@ -58,7 +58,7 @@ def test_a_guess_never_joins_arms_told_apart_and_never_has_fewer_groups_than_are
         assert not (seen.evidence.told_apart & (labels[:, None] == labels)).any()
         assert labels.max() + 1 >= seen.n_groups_at_least
 
-    result = RUNS[name].result(on_snapshot=look)
+    result = RUNS[name].result(on_round=look)
     assert n_seen
     if not result.certified:
         assert len(result.groups) >= result.n_groups_at_least

@@ -22,7 +22,9 @@ class Arm(Protocol):
 
     It may also have: `close()`, called when a run ends; `one_at_a_time`, True if it is to be drawn sample by sample, in
     turn with others; `n_paid`, how many calls it has made so far, so that those without a sample are on the bill too;
-    `failed(n)`, n rows that stand for failed samples.
+    `failed(n)`, n rows that stand for failed samples; `failures`, a `Failures`: how
+    many of its tries failed so far; `waiting`, a line for people while it waits for something;
+    `stop()`, called when the run ends while it is drawn in another thread.
     """
 
     @property
@@ -36,7 +38,8 @@ class Arm(Protocol):
 class NamedArms(dict[str, Arm]):
     """Arms by name, with what is known about their samples.
 
-    `notes` are sentences that the result repeats. `columns` name the columns of a sample. `price` is for one sample.
+    `notes` are sentences that the result repeats. `warnings` are those of them that people should read before they
+    draw. `columns` name the columns of a sample. `price` is for one sample.
     `types` say whether a column of a table is a number, category or text. `levels` say which category a number stands
     for.
     """
@@ -49,9 +52,11 @@ class NamedArms(dict[str, Arm]):
         price: float = 0.0,
         types: Mapping[str, str] | None = None,
         levels: Mapping[str, dict[float, str]] | None = None,
+        warnings: Sequence[str] = (),
     ) -> None:
         super().__init__(arms)
         self.notes = tuple(notes)
+        self.warnings = tuple(warnings)
         self.columns = tuple(columns)
         self.price = price
         self.types = dict(types or {})

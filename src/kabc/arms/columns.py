@@ -54,10 +54,12 @@ def no_arm_column(rows: Rows, other_cure: str = "") -> SettingsError:
     )
 
 
-def value_columns(rows: Rows, values: str | Sequence[str] | None, arm: str | None = None) -> list[str]:
-    """The value columns, checked."""
+def value_columns(
+    rows: Rows, values: str | Sequence[str] | None, arm: str | None = None, skipped: Sequence[str] = ()
+) -> list[str]:
+    """The value columns, checked. Those in `skipped` are used only by name."""
     if values is None:
-        columns = [column for column in rows.types if column != arm]
+        columns = [column for column in rows.types if column != arm and column not in skipped]
         if len(columns) > _MOST_COLUMNS:
             raise SettingsError(
                 f"{len(columns)} columns could be values, more than {_MOST_COLUMNS}; name some of them with values=; "
@@ -117,7 +119,8 @@ def known_kind(column: str, kind: str) -> Kind | None:
     if STRINGS.fullmatch(kind):
         return None
     cure = (
-        f"set types={{{column!r}: 'number'}} to compare seconds, or leave it out of values="
+        f"set types={{{column!r}: 'number'}} to compare seconds, order={column!r} if it says when a row came, or leave "
+        "it out of values="
         if TIMES.fullmatch(kind)
         else "leave it out of values=, or convert it to columns of numbers, categories or text"
     )

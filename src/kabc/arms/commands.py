@@ -18,6 +18,7 @@ from kabc.arms.guards import Guard
 from kabc.arms.outputs import MOST_OUTPUT
 from kabc.arms.printed import printed_numbers
 from kabc.arms.processes import Ended, NotStartedError, megabytes, run_to_end, weighing
+from kabc.arms.tallies import Failures, Tally
 from kabc.arms.words import cut
 from kabc.core.errors import ArmError, SettingsError
 
@@ -128,23 +129,32 @@ class CommandArm:
     env: Mapping[str, str] = field(repr=False)  # may hold keys
     guard: Guard = field(repr=False, compare=False)
     n_paid: int = field(default=0, init=False, repr=False)  # all its runs: failed ones, new tries and warm-ups too
+    tally: Tally = field(default_factory=Tally, init=False, repr=False)
     one_at_a_time = True
 
     @property
     def remaining(self) -> None:
         return None
 
+    @property
+    def failures(self) -> Failures:
+        """How many of its runs failed so far, and how."""
+        return self.tally.failures
+
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:  # -> (n, d)
         self.guard.watch(self.name)
         try:
             # its seed does not come from rng: a warm-up after a resume must not change the samples that follow
             while self.warmup > 0:
-                self.policy.sample(lambda: self._run(_WARMUP_SEED))
+                self.policy.sample(lambda: self._run(_WARMUP_SEED), tally=self.tally)
                 self.warmup -= 1
-            return np.array([self._sample(int(rng.integers(2**63))) for _ in range(n)])
+            rows = [self._sample(int(rng.integers(2**63))) for _ in range(n)]
         except ArmError as error:
             error.of_arm(self.name)
             raise
+        if self.policy.on_failure == "encode":
+            self.tally.keep(rows)
+        return np.array(rows)
 
     def close(self) -> None:
         """End what is left of its commands. A later draw is guarded again."""
@@ -153,7 +163,7 @@ class CommandArm:
     def _sample(self, seed: int) -> list[float]:
         # a new try gets a new seed; the seeds of later samples stay as they are
         tries = np.random.default_rng(seed)
-        return self.policy.sample(lambda: self._run(int(tries.integers(_SEEDS))))
+        return self.policy.sample(lambda: self._run(int(tries.integers(_SEEDS))), tally=self.tally)
 
     def _run(self, seed: int) -> list[float]:
         self.n_paid += 1
@@ -176,9 +186,11 @@ class CommandArm:
         except NotStartedError as error:
             raise ArmError(f"cannot run {cut(self.command)}: {error}; check its spelling and PATH") from error
         if ended.too_much:
-            raise DrawError(f"printed more than {MOST_OUTPUT // 2**20} MB and was killed; print only the numbers")
+            said = f"printed more than {MOST_OUTPUT // 2**20} MB and was killed; print only the numbers"
+            raise DrawError(said, "output too long")
         if ended.timed_out:
-            raise DrawError(f"did not end within timeout={self.how.timeout:g} seconds and was killed; raise timeout=")
+            said = f"did not end within timeout={self.how.timeout:g} seconds and was killed; raise timeout="
+            raise DrawError(said, "timeout")
         if ended.code:
             self._refuse(ended)
         return ended
@@ -195,7 +207,7 @@ class CommandArm:
                 f"cannot run {cut(self.command)} (exit code {ended.code}), {reason}; check its spelling and PATH"
             )
         how = f"exit code {ended.code}" if ended.code > 0 else f"killed by {_signal_name(-ended.code)}"
-        raise DrawError(f"{cut(self.command)} failed: {how}, {reason}; run it by hand, or see on_failure=")
+        raise DrawError(f"{cut(self.command)} failed: {how}, {reason}; run it by hand, or see on_failure=", how)
 
 
 def _signal_name(number: int) -> str:

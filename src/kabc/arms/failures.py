@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kabc.arms.checks import expect, is_whole
+from kabc.arms.tallies import ENCODED, FIRST_TRIES, Tally
 from kabc.arms.words import cut
 from kabc.core.errors import ArmError
 from kabc.core.words import counted
@@ -25,7 +26,11 @@ LONGEST_WAIT = 60.0
 
 
 class DrawError(ArmError):
-    """One try to get a sample failed. The policy decides what happens next."""
+    """One try to get a sample failed. The policy decides what happens next. `kind` says how, in a few words."""
+
+    def __init__(self, text: str, kind: str = "failure") -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 class SpendError(ArmError):
@@ -66,14 +71,17 @@ class Policy:
         if self.on_failure == "raise":  # then there are none
             return ()
         if self.on_failure == "encode":
-            return ("failures: encoded as a value of their own (last column 'failed' is 1, the others are 0)",)
+            return (ENCODED,)
         tries = counted(self.retries, "time")
         return (f"failures: tried again up to {tries}; the distributions compared are those of samples that succeed",)
 
     def sample(
-        self, attempt: Callable[[], Sequence[float]], pause: Callable[[float], object] = time.sleep
+        self,
+        attempt: Callable[[], Sequence[float]],
+        pause: Callable[[float], object] = time.sleep,
+        tally: Tally | None = None,
     ) -> list[float]:
-        """One sample: the result of the attempt, or what the policy makes of its failures."""
+        """One sample: the result of the attempt, or what the policy makes of its failures. The tally counts them."""
         tries = 1 + (self.retries if self.on_failure == "retry" else 0)
         for number in range(tries):
             try:
@@ -81,20 +89,29 @@ class Policy:
             except DrawError as error:
                 failure = error
             else:
+                if tally is not None:
+                    tally.succeeded()
                 return [*row, 0.0] if self.on_failure == "encode" else row
+            if tally is not None and tally.failed(failure.kind, str(failure)):
+                # whatever the policy: a wrong path or address would be paid for until the money is spent
+                raise ArmError(
+                    f"its first {FIRST_TRIES} tries all failed, so it is not measured; the last failure: {failure}; "
+                    "make one try work first"
+                )
             if number + 1 < tries:
                 pause(wait_before(number))
         if self.on_failure == "encode":
             return [0.0] * (len(self.sample_columns) - 1) + [1.0]
         if tries > 1:
-            raise DrawError(f"{tries} tries failed; the last failure: {failure}")
+            raise DrawError(f"{tries} tries failed; the last failure: {failure}", failure.kind)
         raise failure
 
     def _checked(self, row: Sequence[float]) -> list[float]:
         if self.columns is not None and len(row) != len(self.columns):
             raise DrawError(
                 f"gave {counted(len(row), 'number')} instead of {len(self.columns)} ({', '.join(self.columns)}); "
-                "every sample must have the numbers that columns= names"
+                "every sample must have the numbers that columns= names",
+                "other columns",
             )
         if self.columns is None and self.on_failure == "encode" and len(row) != 1:
             # not a failure of the arm: encoding it would make every sample a failed one
@@ -118,7 +135,7 @@ def numbers(value: Any) -> list[float]:
         row = []
     if not row or not all(map(math.isfinite, row)):
         hint = "; set the path to one of its parts" if isinstance(value, dict) else ""
-        raise DrawError(f"expected a finite number or a list of them, got {cut(value)}{hint}")
+        raise DrawError(f"expected a finite number or a list of them, got {cut(value)}{hint}", "not a number")
     return row
 
 
@@ -128,5 +145,6 @@ def picked(value: Any, path: str) -> Any:
         try:
             value = value[int(key)] if isinstance(value, list) else value[key]
         except (LookupError, TypeError, ValueError):
-            raise DrawError(f"there is no {key!r} of the path {path!r} in {cut(value)}; correct the path") from None
+            said = f"there is no {key!r} of the path {path!r} in {cut(value)}; correct the path"
+            raise DrawError(said, "no value at the path") from None
     return value

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kabc.arms.rows import Rows, check_names
 from kabc.arms.workspace import Workspace, first_line, library, readable
-from kabc.core.errors import SettingsError
+from kabc.core.errors import ArmError, SettingsError
 from kabc.core.samples import describe
 
 
-def open_frame(source: Any) -> Rows:
-    """The rows of a data frame."""
+def open_frame(source: Any, needed: Sequence[str] | None = None) -> Rows:
+    """The rows of a data frame. Of a lazy one only the columns in `needed` are computed, None: all of them."""
     nw = library("narwhals")
     try:
         frame = nw.from_native(source)
@@ -24,7 +25,7 @@ def open_frame(source: Any) -> Rows:
             "pass the path of a file, a pandas or polars frame, or an Arrow table"
         ) from None
     if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
+        frame = _collected(frame, needed)
     if not len(frame.columns):
         raise SettingsError("the frame has no columns; pass one with a column for the arm and columns of values")
     empty = [name for name, kind in frame.schema.items() if kind == nw.Unknown and frame[name].is_null().all()]
@@ -38,3 +39,13 @@ def open_frame(source: Any) -> Rows:
         workspace.rows("CREATE TABLE source AS SELECT * FROM frame")
         workspace.connection.unregister("frame")
         return Rows.of_table(workspace, "source", "the frame")
+
+
+def _collected(frame: Any, needed: Sequence[str] | None) -> Any:
+    known = frame.collect_schema().names()
+    # a name that is not there is refused later, with the names that are
+    columns = known if needed is None or not set(needed) <= set(known) else [name for name in known if name in needed]
+    try:
+        return frame.select(columns).collect()
+    except Exception as error:  # a file that is gone, a wrong expression: each library has errors of its own
+        raise ArmError(f"the lazy frame cannot be collected: {first_line(error)}; collect it to see where") from error

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.core.errors import ArmError
+from kabc.core.errors import ArmError, SampleError
+from kabc.core.samples import as_array
 from kabc.core.words import counted
 
 
@@ -20,8 +21,10 @@ class PoolArm:
 
     def __init__(self, name: object, rows: ArrayLike, rng: np.random.Generator) -> None:
         try:
-            self._rows: NDArray[Any] = np.asarray(rows)
-        except ValueError as error:
+            self._rows: NDArray[Any] = as_array(rows)
+        except SampleError as error:
+            if np.ma.is_masked(rows):  # without its mask, what is missing would be a value
+                raise error.of_arm(name) from None
             raise ArmError("its rows have different lengths; pass an array (n,) or (n, d)").of_arm(name) from error
         if self._rows.ndim not in (1, 2) or not self._rows.size:
             raise ArmError(

@@ -23,7 +23,7 @@ def printed_numbers(text: str, json_path: str | None) -> list[float]:
 def _read(text: str, json_path: str | None) -> list[float]:
     lines = text.strip().splitlines()
     if not lines:
-        raise DrawError(f"printed nothing; {_CURE}")
+        raise DrawError(f"printed nothing; {_CURE}", "no output")
     if json_path is not None:
         return numbers(picked(_json(text, lines[-1]), json_path))
     try:
@@ -37,4 +37,4 @@ def _json(*texts: str) -> Any:
     for text in texts:
         with contextlib.suppress(ValueError):
             return json.loads(text)
-    raise DrawError(f"printed {cut(texts[-1])}, which is neither a finite number nor JSON; {_CURE}")
+    raise DrawError(f"printed {cut(texts[-1])}, which is neither a finite number nor JSON; {_CURE}", "not a number")

@@ -31,6 +31,7 @@ _CHUNK = 10_000  # rows in one step
 _DUCKDB_FILES = (".duckdb", ".ddb")
 _SQLITE_FILES = (".db", ".sqlite", ".sqlite3")
 _QUERY = "the query"
+_MEMORY = ":memory:"  # DuckDB's name for a database that is no file
 
 
 def sql_arms(
@@ -54,7 +55,8 @@ def sql_arms(
         ORDER BY where the same seed must give the same samples.
     database : str
         A URL of SQLAlchemy ("sqlite:///runs.db", "postgresql://user@host/name"), or a file of SQLite ("runs.db") or
-        DuckDB ("runs.duckdb").
+        DuckDB ("runs.duckdb"). "duckdb:///:memory:" is an empty database, for a query over files: "SELECT * FROM
+        'runs.parquet'".
     arm : str
         The column that names the arm of a row.
     values : str or sequence of str, optional
@@ -101,7 +103,7 @@ def database_file(database: str) -> str | None:
     """The file that a database is, or None where it is a server."""
     file = _duckdb_file(database)
     if file is not None:
-        return file
+        return None if file == _MEMORY else file
     if _is_sqlite_file(database):
         return database
     sqlalchemy = library("sqlalchemy")
@@ -117,18 +119,22 @@ def _is_sqlite_file(database: str) -> bool:
 
 
 def _duckdb_file(database: str) -> str | None:
+    if database == _MEMORY:
+        return database
     if database.startswith("duckdb:"):
-        return database.removeprefix("duckdb:").removeprefix("///")
+        return database.removeprefix("duckdb:").removeprefix("///") or _MEMORY
     return database if "://" not in database and Path(database).suffix in _DUCKDB_FILES else None
 
 
 def _from_duckdb(query: str, file: str) -> Rows:
     duckdb = library("duckdb")
-    _existing(file)
     workspace = Workspace()
     ((here,),) = workspace.rows("SELECT current_database()")
+    if file != _MEMORY:
+        _existing(file)
     try:
-        workspace.rows(f"ATTACH {literal(file)} AS their_database (READ_ONLY)")
+        what = f"{literal(file)} AS their_database" + ("" if file == _MEMORY else " (READ_ONLY)")
+        workspace.rows(f"ATTACH {what}")
     except duckdb.Error as error:
         raise ArmError(f"cannot open database {file!r}: {first_line(error)}; check that it is a DuckDB file") from error
     try:

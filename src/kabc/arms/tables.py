@@ -18,7 +18,9 @@ from kabc.arms.base import NamedArms
 from kabc.arms.columns import arm_column, in_order_of, kinds_of, known_kind, no_arm_column, value_columns
 from kabc.arms.counts import natural, rows_of_arms
 from kabc.arms.files import open_files
+from kabc.arms.filters import kept_rows
 from kabc.arms.frames import open_frame
+from kabc.arms.identifiers import Identifiers, identifiers
 from kabc.arms.rows import Rows
 from kabc.arms.scans import NUMBERS, Cell, RowBuffer, Scan, TableArm
 from kabc.arms.values import Encoder, Kind, Missing, TextForm
@@ -39,6 +41,7 @@ def table_arms(
     text: TextForm = "features",
     seed: int = 0,
     order: str | None = None,
+    where: str | None = None,
 ) -> NamedArms:
     """Arms from a table.
 
@@ -48,12 +51,13 @@ def table_arms(
     ----------
     source : str, path, sequence of paths, or data frame
         A .csv, .tsv, .json, .jsonl, .ndjson (each also with .gz), .parquet, .arrow, .feather or .ipc file. A pattern
-        such as "logs/*.parquet", or a list of files of one format. A pandas or polars frame, an Arrow table, or any
-        other frame that narwhals supports.
+        such as "logs/*.parquet", or a list of files of one format. A pandas or polars frame, also a lazy one, an Arrow
+        table, or any other frame that narwhals supports.
     arm : str, optional
         The column that names the arm of a row. Names in text files are text: "1.1" and "1.10" are two arms.
     values : str or sequence of str, optional
-        The columns of a sample. Default: all other columns, if there are at most 20.
+        The columns of a sample. Default: all other columns, if there are at most 20. The index that pandas writes to a
+        file is left out then, and columns that look like ids or times are named in `warnings` of the arms.
     wide : bool, default False
         The table has one column for each arm. `values` then names the columns to use, and `types` has the key "value".
         Missing cells at the end of a column are its end.
@@ -70,6 +74,9 @@ def table_arms(
     order : str, optional
         The column that says when a row came, such as a time. It is not compared. Default: rows came in the order of the
         file.
+    where : str, optional
+        A condition in SQL, such as "seconds > 0 and region = 'eu'". Rows that do not meet it are left out and counted
+        in `notes`. The condition may use every column.
 
     Returns
     -------
@@ -94,28 +101,40 @@ def table_arms(
     array([[7.],
            [7.]])
     """
-    rows = _opened(source, as_text=None if wide else arm)
+    rows = _opened(source, None if wide else arm, _needed(arm, values, order) if where is None and not wide else None)
+    rows, notes = kept_rows(rows, where)
     if not wide and arm is None:
         raise no_arm_column(
             rows, "; for one column for each arm: --wide at the command line, kabc.arms.tables.table_arms in Python"
         )
     if not wide:
-        return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
+        return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed, notes=notes)
     if arm is not None:
         raise SettingsError(
             f"wide=True means one column for each arm, and arm={arm!r} one column with all names; leave one out"
         )
     rows = in_order_of(rows, order, None, values)
-    columns = value_columns(rows, values) if values is not None else list(rows.types)
-    return arms_of(_melted(rows, columns), "arm", "value", types, missing, text, seed, columns)
+    found = identifiers(rows, list(rows.types)) if values is None else Identifiers()
+    columns = value_columns(rows, values) if values is not None else [c for c in rows.types if c not in found.skipped]
+    notes += [*found.notes, *found.warnings]
+    arms = arms_of(_melted(rows, columns), "arm", "value", types, missing, text, seed, columns, notes)
+    arms.warnings = (*found.warnings, *arms.warnings)
+    return arms
 
 
-def _opened(source: TableInput, as_text: str | None) -> Rows:
+def _needed(arm: str | None, values: str | Sequence[str] | None, order: str | None) -> list[str] | None:
+    """The columns that are read; None: all of them."""
+    if arm is None or values is None:
+        return None
+    return [arm, *([values] if isinstance(values, str) else values), *([] if order is None else [order])]
+
+
+def _opened(source: TableInput, as_text: str | None, needed: Sequence[str] | None) -> Rows:
     if isinstance(source, str | os.PathLike):
         return open_files([os.fspath(source)], as_text)
     if isinstance(source, list | tuple) and source and all(isinstance(file, str | os.PathLike) for file in source):
         return open_files([os.fspath(file) for file in source], as_text)
-    return open_frame(source)
+    return open_frame(source, needed)
 
 
 def _melted(rows: Rows, columns: list[str]) -> Rows:
@@ -148,21 +167,30 @@ def arms_of(
     text: TextForm,
     seed: int,
     expected: Sequence[str] = (),
+    notes: Sequence[str] = (),
 ) -> NamedArms:
-    """Arms from rows. The names in `expected` are arms even where they have no row."""
+    """Arms from rows. The names in `expected` are arms even where they have no row. `notes` come before others."""
     if not isinstance(seed, Integral) or seed < 0:
         raise SettingsError(f"seed must be a whole number, 0 or more, got {seed!r}")
     arm = arm_column(rows, arm)
-    columns = value_columns(rows, values, arm)
+    found = Identifiers()
+    if values is None:
+        found = identifiers(rows, [name for name in rows.types if name != arm and name not in (types or {})], arm)
+    columns = value_columns(rows, values, arm, found.skipped)
     kinds = kinds_of(rows, columns, types or {})
     encoder = Encoder(columns, kinds, missing, text)
     cells = [Cell(column, rows.types[column], kinds[column]) for column in columns]
     scan = Scan(rows, Cell(arm, rows.types[arm], "category").value, cells, missing == "drop")
     with readable(rows.name):
-        counts, notes = rows_of_arms(scan, arm, missing, expected)
+        counts, about_rows = rows_of_arms(scan, arm, missing, expected)
     names = sorted(counts, key=natural)
     buffer = RowBuffer(scan, names, np.array([counts[name] for name in names]), encoder, int(seed))
     arms = {name: TableArm(buffer, number) for number, name in enumerate(names)}
     return NamedArms(
-        arms, [f"columns: {encoder.describe()}", *notes], encoder.names, types=encoder.types, levels=encoder.levels
+        arms,
+        [f"columns: {encoder.describe()}", *notes, *found.notes, *about_rows, *found.warnings],
+        encoder.names,
+        types=encoder.types,
+        levels=encoder.levels,
+        warnings=found.warnings,
     )

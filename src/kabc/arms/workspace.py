@@ -45,7 +45,9 @@ class Workspace:
         # in a thread of its own: a query in the main thread could not be stopped by Ctrl-C
         self._thread = ThreadPoolExecutor(1, "kabc-duckdb")
         self._finalizer = weakref.finalize(self, _tidy, self.connection, self._thread, folder)
-        self.rows("SET enable_progress_bar = false")
+        # asked first: in a notebook without ipywidgets there is no bar, and DuckDB refuses to turn it off
+        if self.rows("SELECT current_setting('enable_progress_bar')") != [(False,)]:
+            self.rows("SET enable_progress_bar = false")
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query."""
@@ -78,7 +80,9 @@ def _without_mask(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def _tidy(connection: DuckDBPyConnection, thread: ThreadPoolExecutor, folder: str) -> None:
-    thread.shutdown()
+    # Garbage is collected in any thread at any moment, also while Python starts a thread: to wait for a thread here
+    # could wait for ever. No query is running any more, so there is nothing to wait for.
+    thread.shutdown(wait=False)
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kabc.bench.tables import CAPTION, Row, text_of
 from kabc.core.errors import SettingsError
+from kabc.core.words import shown
 from kabc.report.style import LIGHT
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def draw_comparison(rows: Sequence[Row], delta: float, target: str | Path) -> No
     axes = figure.add_subplot()
     axes.set_xlim(-0.5, len(instances) - 0.5)
     axes.set_ylim(len(strategies) - 0.5, -0.5)
-    axes.set_xticks(range(len(instances)), instances, rotation=50, ha="left", fontsize=8)
-    axes.set_yticks(range(len(strategies)), titles, fontsize=8)
+    axes.set_xticks(range(len(instances)), list(map(shown, instances)), rotation=50, ha="left", fontsize=8)
+    axes.set_yticks(range(len(strategies)), list(map(shown, titles)), fontsize=8)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     for spine in axes.spines.values():

@@ -10,6 +10,7 @@ from pathlib import Path
 from kabc.bench.contest import Contest, bad
 from kabc.bench.play import AT_CAP, FAILED, IN_TIME, UNFIT, Job, Outcome
 from kabc.core.errors import SettingsError
+from kabc.core.words import shown
 
 _UNDECIDED = (AT_CAP, IN_TIME, "budget")
 
@@ -204,7 +205,7 @@ def as_matrix(rows: Sequence[Row], delta: float) -> str:
         (title, *(found.get((strategy, instance), "") for instance in instances))
         for strategy, title in dict.fromkeys((row.strategy, row.title) for row in rows)
     ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+    return "\n".join("| " + " | ".join(map(shown, line)) + " |" for line in lines) + "\n"
 
 
 def _by_instance(rows: Sequence[Row], contest: Contest) -> Iterable[tuple[str, list[tuple[str, ...]]]]:
@@ -217,7 +218,7 @@ def _by_instance(rows: Sequence[Row], contest: Contest) -> Iterable[tuple[str, l
             f"{mine[0].suite} / {name}: {one.hard} (N = {one.n_arms}, K = {one.n_groups}, delta = {contest.delta:g}, "
             f"{contest.runs} {'run' if contest.runs == 1 else 'runs'}, cap {cap:,})"
         )
-        yield title, [cells(row) for row in mine]
+        yield shown(title), [tuple(map(shown, cells(row))) for row in mine]
 
 
 # ---------------------------------------------------------------- for programs

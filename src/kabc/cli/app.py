@@ -49,8 +49,14 @@ Missing = Annotated[str | None, typer.Option(help="Missing values: raise (defaul
 Order = Annotated[
     str | None, typer.Option(help="Column that says when a row came; not compared. Default: the order of the file.")
 ]
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Use only rows that meet it, in SQL: \"seconds > 0 and region = 'eu'\"."),
+]
 Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples. Needs --database and --arm.")]
-Database = Annotated[str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file.")]
+Database = Annotated[
+    str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file; duckdb:///:memory: to query files.")
+]
 Command = Annotated[
     list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A shell command as an arm. Can be repeated.")
 ]
@@ -114,6 +120,7 @@ def run(
     types: Types = None,
     missing: Missing = None,
     order: Order = None,
+    where: Where = None,
     sql: Sql = None,
     database: Database = None,
     command: Command = None,
@@ -164,6 +171,7 @@ def plan(
     types: Types = None,
     missing: Missing = None,
     order: Order = None,
+    where: Where = None,
     sql: Sql = None,
     database: Database = None,
     command: Command = None,

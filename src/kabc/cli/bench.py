@@ -11,6 +11,7 @@ from kabc.bench.figure import draw_comparison
 from kabc.bench.tables import CAPTION, as_data, as_matrix, write_parquet
 from kabc.cli import exits
 from kabc.core.errors import SettingsError
+from kabc.core.words import shown
 
 
 def list_suites(file: str | None, *, as_json: bool) -> int:
@@ -29,9 +30,9 @@ def list_suites(file: str | None, *, as_json: bool) -> int:
         exits.print_json({"suites": facts})
         return exits.DECIDED
     for suite, instances in suites.items():
-        print(suite)
+        print(shown(suite))
         for one in instances:
-            print(f"  {one.name:<16} {one.n_arms:>5} arms {one.n_groups:>3} groups  {one.hard}")
+            print(shown(f"  {one.name:<16} {one.n_arms:>5} arms {one.n_groups:>3} groups  {one.hard}"))
     return exits.DECIDED
 
 
@@ -39,7 +40,7 @@ def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, qui
     """Make the missing runs, then write and print the tables."""
     log = RunLog(folder)
     for notice in log.notices:
-        print(notice, file=sys.stderr)
+        print(shown(notice), file=sys.stderr)
     try:
         found = run_contest(contest, log, workers=workers, progress=not quiet)
     except KeyboardInterrupt:
@@ -66,7 +67,7 @@ def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, qui
         exits.print_json({"rows": as_data(rows), "written": written})
     else:
         print(as_text(rows, contest))
-        print("\nwritten: " + ", ".join(written))
+        print("\nwritten: " + shown(", ".join(written)))
     for line in skipped:
-        print(line, file=sys.stderr)
+        print(shown(line), file=sys.stderr)
     return exits.DECIDED

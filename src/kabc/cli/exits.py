@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from shlex import quote
 from typing import Any
+
+from kabc.core.words import shown
 
 DECIDED = 0
 FAULT = 1
@@ -22,7 +24,7 @@ _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUB
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
-_WITH_EQUALS = r"\b(arm|values|types|missing|order|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_WITH_EQUALS = r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
@@ -86,9 +88,16 @@ def printed(write: Callable[[], None]) -> str:
     return ""
 
 
+def warn(lines: Iterable[str]) -> None:
+    """Print on standard error what people should know before samples are drawn."""
+    with suppress(OSError):
+        for line in lines:
+            print(f"kabc: warning: {' '.join(for_the_shell(line).split())}", file=sys.stderr)
+
+
 def fail(message: str, code: int, *, as_json: bool) -> int:
     """Print what is wrong in one line for people, and as JSON on request. Returns the exit code."""
-    line = " ".join(message.split())
+    line = shown(" ".join(message.split()))
     with suppress(OSError):  # nobody is there to read it; the exit code is left
         print(f"kabc: error: {line}", file=sys.stderr)
     if as_json:

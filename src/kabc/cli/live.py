@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from kabc.core.words import counted
+from kabc.core.words import counted, shown
 from kabc.running.snapshots import Snapshot
 
 _QUIET_SECONDS = 2.0  # shorter runs show no progress
@@ -53,7 +53,7 @@ class LivePanel:
 
     def doing(self, line: str) -> None:
         """Called within a round, with what the run does now."""
-        self._doing = line
+        self._doing = shown(line)
         self._maybe_print()
 
     def after(self, seen: Snapshot) -> None:

@@ -18,7 +18,7 @@ from kabc.cli.pilots import Samples, expect_pilot_file, save_pilot
 from kabc.config.models import Config
 from kabc.config.sources import input_files, open_arms
 from kabc.core.errors import SettingsError
-from kabc.core.words import counted, plural
+from kabc.core.words import counted, plural, shown
 from kabc.planning.cost import Cost
 from kabc.planning.plan import plan, plural_of_gap
 from kabc.planning.schedule import Plan
@@ -152,7 +152,7 @@ def _print(source: str, rows: list[Row], config: Config) -> None:
     for row in rows:
         print(f"{row.strategy:<12}" + "".join(f"{show(row):>14}" for show in columns.values()))
         if row.remark:
-            print(f"  {row.strategy}: {row.remark}")
+            print(shown(f"  {row.strategy}: {row.remark}"))
 
 
 def _count(samples: int | None) -> str:

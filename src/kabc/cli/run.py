@@ -64,6 +64,8 @@ def _drawn(config: Config, quiet: bool) -> Result:
     arms = open_arms(config, seed, with_kernel=needs_kernel(name))
     if len(arms) < 2:
         raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
+    if not quiet:
+        exits.warn(arms.warnings)
     with LivePanel(quiet=quiet) as panel:
         return cluster(
             arms,
@@ -80,7 +82,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             workers=config.workers,
             watch=config.watch,
             progress=panel.doing,
-            on_snapshot=panel.after,
+            on_round=panel.after,
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from kabc.cli import exits
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.files import expect_writable, first_same
+from kabc.core.words import shown
 from kabc.results.values import Result
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
@@ -47,7 +48,7 @@ def _problem(path: str, write: Callable[[str], None]) -> str:
 
 
 def _note(name: str, path: str, as_json: bool) -> str:
-    return "" if as_json else exits.printed(lambda: print(f"{name}: {path}"))
+    return "" if as_json else exits.printed(lambda: print(f"{name}: {shown(path)}"))
 
 
 def expect_paths(*paths: str | None) -> None:
@@ -77,7 +78,8 @@ def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
         return
     first, *others = str(result).split("\n")
-    print("\n".join([exits.for_the_shell(first), *others]))
+    spoken = [exits.for_the_shell(line) if line.startswith("note: ") else line for line in others]
+    print("\n".join([exits.for_the_shell(first), *spoken]))
     if certificate:
         print(f"\n{result.certificate()}")
 

@@ -25,6 +25,7 @@ class Table(_Strict):
     types: dict[str, Kind] = {}
     missing: Missing = "raise"
     order: str | None = None
+    where: str | None = None
 
 
 class Sql(_Strict):
@@ -86,6 +87,7 @@ class Http(_Strict):
     columns: list[str] | None = None
     concurrency: int = Field(default=4, ge=1)
     rate: float | None = Field(default=None, gt=0)
+    max_wait: float = Field(default=300.0, gt=0)
     timeout: float = Field(default=60.0, gt=0)
     warmup: int | None = Field(default=None, ge=0)
     price: float = Field(default=0.0, ge=0)

@@ -17,7 +17,7 @@ from kabc.config.models import SECTIONS, Config
 from kabc.core.settings import expect_several_groups
 
 # options that belong to the table of the source, whichever it is
-_OF_SECTION = ("arm", "values", "wide", "types", "missing", "order", "measure", "on_failure")
+_OF_SECTION = ("arm", "values", "wide", "types", "missing", "order", "where", "measure", "on_failure")
 
 
 def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: bool = True) -> Config:

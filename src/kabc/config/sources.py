@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import warnings
 from typing import Literal
 
 from kabc.arms.base import NamedArms
@@ -29,7 +30,9 @@ def open_arms(config: Config, seed: int, *, with_kernel: bool) -> NamedArms:
 
             endpoints = {name: one.model_dump() for name, one in http.endpoints.items()}
             text = _text(with_kernel)
-            return http_arms(endpoints, text=text, **http.model_dump(exclude={"endpoints"}))
+            with warnings.catch_warnings():  # what they say is a note of the answer
+                warnings.simplefilter("ignore", UserWarning)
+                return http_arms(endpoints, text=text, **http.model_dump(exclude={"endpoints"}))
     raise AssertionError("a config without a source is refused earlier")
 
 
@@ -66,6 +69,7 @@ def _table(table: Table, seed: int, with_kernel: bool) -> NamedArms:
         text=_text(with_kernel),
         seed=seed,
         order=table.order,
+        where=table.where,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from kabc.core.words import counted, plural
+from kabc.core.words import counted, plural, shown
 
 
 class KabcError(Exception):
@@ -47,8 +47,8 @@ class KabcError(Exception):
     @property
     def what(self) -> str:
         """What is wrong, where, and in which round; without where the samples are."""
-        text = super().__str__()
-        text = text if self.arm is None else f"arm {self.arm!r}: {text}"
+        text = shown(super().__str__())  # it may quote a server, a file or a name
+        text = text if self.arm is None else f"arm {shown(repr(self.arm))}: {text}"
         return text if self.round is None else f"{text} (in {f'round {self.round}' if self.round else 'the pilot'})"
 
     def __str__(self) -> str:

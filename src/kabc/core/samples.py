@@ -81,7 +81,10 @@ def _finite(points: Array) -> Array:
 
 def describe(samples: object) -> str:
     """A short text for error messages, on one line."""
-    text = " ".join(repr(samples).split())
+    try:
+        text = " ".join(repr(samples).split())
+    except Exception:  # a number of 5,000 digits, or an object whose own code fails
+        text = f"an object of type {type(samples).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -1,8 +1,12 @@
-"""Words that every room uses: numbers with their nouns, chances in per cent."""
+"""Words that every room uses: numbers with their nouns, chances in per cent, texts from outside."""
 
 from __future__ import annotations
 
+from unicodedata import category
+
 _IRREGULAR = {"category": "categories", "entry": "entries", "has": "have", "is": "are", "try": "tries"}
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (also of direction), half of a pair, line and paragraph
+_JOINERS = "\u200c\u200d"  # parts of words and of emoji: they change no line and no direction
 
 
 def counted(number: int, noun: str) -> str:
@@ -18,3 +22,23 @@ def plural(number: int, word: str) -> str:
 def percent(probability: float) -> str:
     """A probability in per cent: "5 %"."""
     return f"{100 * probability:.6g} %"
+
+
+def shown(text: object) -> str:
+    """A text from outside as people see it: on one line, with `\\n`, `\\x1b` or `\\u202e` for what would not be seen.
+
+    A name cannot add lines to a certificate, move the cursor or turn the direction of writing around. Every text that
+    is made of outside data goes through here before it is printed. JSON has the true texts.
+    """
+    line = str(text)
+    return line if line.isprintable() else "".join(map(_visible, line))
+
+
+def _visible(letter: str) -> str:
+    unseen = category(letter) in _UNSEEN and letter not in _JOINERS
+    return letter.encode("unicode_escape").decode() if unseen else letter
+
+
+def named(name: object) -> str:
+    """A name as people see it; one that is empty or blank stands in quotes."""
+    return shown(name) if str(name).strip() else shown(repr(name))

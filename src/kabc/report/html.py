@@ -23,6 +23,7 @@ from kabc.report.svg import clean
 from kabc.report.tags import details as _details
 from kabc.report.tags import name as _name
 from kabc.report.tags import table as _table
+from kabc.results.failures import failure_lines
 from kabc.results.values import Result
 from kabc.results.words import (
     CANNOT_TELL,
@@ -269,7 +270,7 @@ def _settings(result: Result) -> str:
     }
     body = "".join(f"<tr><th>{clean(name)}</th><td>{clean(text)}</td></tr>" for name, text in rows.items() if text)
     table = f'<div class="scroll settings"><table><tbody>{body}</tbody></table></div>'
-    notes = "".join(f"<li>{clean(note)}</li>" for note in result.notes)
+    notes = "".join(f"<li>{clean(note)}</li>" for note in [*result.notes, *failure_lines(result.failures)])
     said = f"<h2>Notes</h2><ul>{notes}</ul>" if notes else ""
     return f"{said}<h2>Settings</h2>{table}{_rounds(result)}\n"
 

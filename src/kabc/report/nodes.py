@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from unicodedata import category
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.words import counted
+from kabc.core.words import counted, shown
 from kabc.results.values import Result
 
 MOST_NODES = 40  # in a picture, more cannot be distinguished
@@ -78,9 +77,8 @@ def names_of(result: Result) -> tuple[str, ...]:
 
 
 def plain(text: str) -> str:
-    """The text on one line. Characters that cannot be drawn or encoded are replaced."""
-    one_line = " ".join(text.split())
-    return "".join("\ufffd" if category(letter) in ("Cc", "Cs") else letter for letter in one_line)
+    """The text on one line. Characters that cannot be seen, drawn or encoded are escaped."""
+    return shown(text)
 
 
 def shorten(names: Sequence[str], most: int) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kabc.core.errors import SettingsError
 from kabc.core.partitions import Partition
-from kabc.core.words import counted, percent
+from kabc.core.words import counted, named, percent, shown
 from kabc.results.moved import Moved, moved_groups, moved_lines, some
 from kabc.results.questions import expect_same_columns, mismatches
 from kabc.results.values import Result
@@ -31,7 +31,7 @@ class Change:
 
     def __str__(self) -> str:
         kind = "certified" if self.certified else "a guess"
-        return f"{self.arm} ({kind}): before {_with(self.before)}, now {_with(self.now)}"
+        return f"{named(self.arm)} ({kind}): before {_with(self.before)}, now {_with(self.now)}"
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,9 @@ class Comparison:
             *(f"  {change}" for change in self.changes),
             *moved_lines(self.moved, len(self.groups)),
         ]
-        lines += [f"{word}: {', '.join(arms)}" for word, arms in self._others() if arms]
-        return "\n".join([*lines, *self._doubts(), f"old: {self.old_status}", f"new: {self.new_status}"])
+        lines += [f"{word}: {', '.join(map(named, arms))}" for word, arms in self._others() if arms]
+        lines += [*self._doubts(), f"old: {self.old_status}", f"new: {self.new_status}"]
+        return "\n".join(map(shown, lines))
 
     def _doubts(self) -> list[str]:
         lines = []

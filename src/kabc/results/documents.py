@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from kabc.core.evidence.pairs import Evidence
 from kabc.results.arrays import number, packed, unnumbered, unpacked
+from kabc.results.checks import expect_consistent, expect_pairs, expect_small
 from kabc.results.effects.documents import effects_document
+from kabc.results.failures import failures_document, failures_of
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
@@ -72,6 +74,7 @@ def _facts(result: Result) -> dict[str, Any]:
             for one in result.assumptions
         ],
         "k_doubt": None if result.k_doubt is None else float(result.k_doubt),
+        "failures": {key[name]: failures_document(one) for name, one in result.failures.items()},
         "failure": result.failure,
         "columns": list(map(str, result.columns)),
         "levels": {
@@ -128,8 +131,9 @@ def result_of(document: Document) -> Result:
     names = distinct([name_of(name, key) for name, key in zip(document.names, keys, strict=True)])
     labels = _labels(document, keys)
     drawn = _of_each_arm("samples_per_arm", document.samples_per_arm, keys)
+    expect_consistent(document, labels)
     why = document.guarantee
-    return Result(
+    result = Result(
         names=names,
         labels=labels,
         status=document.status,
@@ -148,6 +152,7 @@ def result_of(document: Document) -> Result:
         set_aside=_by_name("set_aside", document.set_aside, names, keys),
         assumptions=_assumptions(document, names, keys),
         k_doubt=document.k_doubt,
+        failures=_by_name("failures", failures_of(document), names, keys),
         failure=document.failure,
         n_lost=document.n_lost,
         block=document.block,
@@ -159,6 +164,8 @@ def result_of(document: Document) -> Result:
         trace=None if document.trace is None else _trace(document.trace, len(names)),
         needs=None if document.needs is None else _by_name("needs", document.needs, names, keys),
     )
+    expect_small(document)
+    return result
 
 
 def _of_each_arm(what: str, given: Mapping[str, Value], keys: tuple[str, ...]) -> list[Value]:
@@ -211,7 +218,9 @@ def _evidence(part: EvidencePart, n_arms: int) -> Evidence:
         by_bets=part.by_bets,
         counts=_not_negative("evidence.counts", _array("evidence.counts", part.counts, (n_arms,), "int")),
         compared=compared,
-        told=_not_negative("evidence.told", _array("evidence.told", part.told, block, "int")),
+        told=expect_pairs(
+            _not_negative("evidence.told", _array("evidence.told", part.told, block, "int")), compared
+        ),
         values=_array("evidence.values", part.values, block, "float"),
         limits=_array("evidence.limits", part.limits, block, "float"),
         variances=_array("evidence.variances", part.variances, (n_arms,), "float"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from pathlib import Path
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from kabc.results.values import Result
 
 _OLD_VERSION = 1
+_STEP = 2**20  # bytes that are read at once
+_MOST_BYTES = 2**30  # of a file; all pairs of 2,000 arms take a fifth of it
+_LONGEST = 160  # characters of a reason
+_CURE = "pass a file that --save or Result.save has written"
 
 
 def save_result(result: Result, path: str | os.PathLike[str]) -> None:
@@ -44,15 +49,37 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     >>> kabc.load_result("result.json") == result
     True
     """
+    where = repr(os.fspath(path))
     try:
-        read = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse)
+        read = json.loads(_content(path), parse_constant=_refuse)
     except OSError as error:
-        raise SettingsError(f"cannot read {str(path)!r}: {error.strerror}; pass the path of a saved result") from error
-    except ValueError as error:
-        raise SettingsError(f"{str(path)!r} is no JSON file ({error}); pass the path of a saved result") from error
+        raise SettingsError(f"cannot read {where}: {error.strerror}; pass the path of a saved result") from error
+    except UnicodeDecodeError:
+        raise _no_answer(where, "it is not a text in UTF-8") from None
+    except (ValueError, MemoryError) as error:
+        raise _no_answer(where, f"it is no JSON file ({_short(error)})") from error
     except RecursionError:
-        raise SettingsError(f"{str(path)!r} is nested too deeply; pass the path of a saved result") from None
-    return loaded(read, repr(str(path)))
+        raise _no_answer(where, "it is nested too deeply") from None
+    return loaded(read, where)
+
+
+def _content(path: str | os.PathLike[str]) -> str:
+    """The text of a file. One that begins like no saved answer is not read to its end, which it may not have."""
+    parts: list[bytes] = []
+    size = 0
+    with Path(path).open("rb") as file:
+        while part := file.read(_STEP):
+            if not parts and not part.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+                raise ValueError("it does not begin with {")
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise ValueError(f"it has more than {_MOST_BYTES:,} bytes")
+            parts.append(part)
+    return b"".join(parts).decode("utf-8-sig")
+
+
+def _no_answer(where: str, why: str) -> SettingsError:
+    return SettingsError(f"{where} is not a saved answer of kabc: {why}; {_CURE}")
 
 
 def loaded(read: Any, where: str) -> Result:
@@ -62,7 +89,7 @@ def loaded(read: Any, where: str) -> Result:
     from kabc.results.version1 import upgraded
 
     if not isinstance(read, dict) or read.get("format") != FORMAT:
-        raise SettingsError(f"{where} is no result of kabc; pass a file that Result.save has written")
+        raise _no_answer(where, "its format is another one")
     version = read.get("version")
     if type(version) is not int or not _OLD_VERSION <= version <= VERSION:
         raise SettingsError(
@@ -75,8 +102,10 @@ def loaded(read: Any, where: str) -> Result:
         today = upgraded(read) if version == _OLD_VERSION else read
         # pairs told apart are worked out from the evidence: a list of half a million need not be checked
         return result_of(Document.model_validate(today | {"told_apart": []}))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise SettingsError(f"{where} is damaged ({_reason(error)}); save the result again") from error
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, MemoryError) as error:
+        raise _no_answer(where, f"it is damaged ({_reason(error)})") from error
+    except RecursionError:
+        raise _no_answer(where, "it is nested too deeply") from None
 
 
 def _expect_full(read: dict[str, Any], where: str) -> None:
@@ -93,8 +122,8 @@ def _refuse(constant: str) -> None:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}..."
+    text = str(value) if isinstance(value, Exception) else repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _reason(error: Exception) -> str:
@@ -103,7 +132,7 @@ def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing"
     if not isinstance(error, ValidationError):
-        return str(error)
+        return _short(error)
     first = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, first["loc"][:3]))
+    place = ".".join(_short(part).strip("'") for part in first["loc"][:3])
     return f"{place}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -21,7 +21,7 @@ from kabc.strategies.answers import Status
 FORMAT = "kabc result"
 VERSION = 2
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = float | Literal["inf", "-inf"] | None
 """A number in strict JSON: infinities are texts, NaN is null."""
 
@@ -76,7 +76,7 @@ class GuaranteePart(_Part):
 class RoundPart(_Part):
     """One round."""
 
-    number: int
+    number: Count
     delta: Number
     n: Count = Field(description="samples of each arm behind this round's figures")
     n_samples: Count = Field(description="samples of all arms so far")
@@ -124,6 +124,16 @@ class AssumptionPart(_Part):
     arm: str | None = Field(description="null: all arms together")
     what: str
     evidence: Number = Field(description="how many times as likely the samples are as if the assumption held")
+
+
+class FailuresPart(_Part):
+    """Failed tries of one arm."""
+
+    count: Count
+    tries: Count = Field(description="all tries: samples, new tries and warm-ups")
+    values: Count = Field(description="samples that stand for a failure, where failures are encoded")
+    kinds: dict[str, Count] = Field(description="how many failed in which way, such as 'status 500' or 'timeout'")
+    last: str = Field(description="what the last failure said")
 
 
 class ContrastPart(_Part):
@@ -222,6 +232,7 @@ class Document(_Part):
         default=None,
         description="evidence, as a betting ratio, that one group is two: a heuristic; null: not looked for",
     )
+    failures: dict[str, FailuresPart] = Field(default={}, description="failed tries, of each arm that had any")
     failure: str = Field(default="", description="what ended the run, with status failed")
     columns: list[str] = Field(description="of a sample, where known")
     levels: dict[str, list[Annotated[tuple[float, str], Strict(False)]]] = Field(

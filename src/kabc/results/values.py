@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.tallies import Failures
 from kabc.core.evidence.pairs import Evidence
 from kabc.results import words
 from kabc.results.effects.compute import effects_of
@@ -95,6 +96,9 @@ class Result:
         Of one sample.
     n_lost : int
         Draws that were paid for without a sample to show: retries, refused calls, warm-ups, lost workers.
+    failures : dict
+        Of arms that are called, such as HTTP endpoints and commands: the `kabc.arms.tallies.Failures` of each arm that
+        had any, with how many tries failed, how, and what the last one said.
     failure : str
         What ended the run, with status "failed".
     seconds : float
@@ -139,6 +143,7 @@ class Result:
     block: int = 1
     price: float = 0.0
     n_lost: int = 0
+    failures: dict[Hashable, Failures] = field(default_factory=dict, repr=False)
     failure: str = ""
     seconds: float = 0.0
     columns: tuple[str, ...] = field(default=(), repr=False)
@@ -203,8 +208,63 @@ class Result:
 
         save_result(self, path)
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """A data frame with one row for each arm.
+
+        Its columns: `arm`, with the type that its name has; `group`, numbered from 1 as in texts, missing if the arm
+        was set aside; `certified`; `samples`; `set_aside`, the reason; then estimates from the samples kept. For a
+        column of numbers these are `..._median`, `..._p5` and `..._p95`, for categories `..._top`, the most common one,
+        and `..._top_share`. `oddness` is how much an arm stands out (`kabc.results.effects.values.ArmEffect`).
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, optional
+            The library of the frame. Default: pandas if it is installed, else polars.
+
+        Examples
+        --------
+        >>> import kabc
+        >>> result = kabc.cluster({"a": [0.1] * 60, "b": [0.9] * 60}, n_clusters=2, seed=0)
+        >>> result.to_frame("polars")["arm", "group", "certified"].rows()
+        [('a', 1, True), ('b', 2, True)]
+        """
+        from kabc.results.frames import frame_of
+
+        return frame_of(self, backend)
+
+    def plot(self, kind: str = "values", backend: str = "matplotlib") -> Any:
+        """A picture of the report as a figure. It needs kabc[plot].
+
+        Parameters
+        ----------
+        kind : {"values", "pairs", "graph", "map", "trace", "counts"}, default "values"
+            What to draw: the values of each group; the evidence of every pair; which pairs are not told apart; arms
+            with similar samples side by side; the evidence over time; the samples of each arm.
+        backend : {"matplotlib", "plotly"}, default "matplotlib"
+            The library that draws.
+
+        Examples
+        --------
+        >>> import kabc
+        >>> result = kabc.cluster({"a": [0.1] * 60, "b": [0.9] * 60}, n_clusters=2, seed=0)
+        >>> result.plot("pairs").savefig("pairs.png")  # doctest: +SKIP
+        """
+        from kabc.report.plots import plot
+
+        return plot(self, kind, backend)
+
     def __str__(self) -> str:
         return words.text(self)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from kabc.results.notebook import html_of
+
+        return html_of(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows as text."""
+        printer.text(str(self))
 
     def certificate(self) -> str:
         """Why the answer may be trusted: groups, claim, assumptions, rule with its constants, and what was seen."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kabc.core.words import counted, percent, plural
+from kabc.core.words import counted, named, percent, plural, shown
 from kabc.results.effects.words import closing_lines, group_effect_lines
+from kabc.results.failures import failure_lines
 from kabc.strategies.answers import Status
 from kabc.strategies.wording import exactly
 
@@ -41,7 +42,7 @@ def headline(result: Result) -> str:
     """The answer in one line: what is claimed, how sure it is, and what it cost."""
     claim, advice = _claim(result)
     cost = f"({_samples(result)})"
-    return f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}"
+    return shown(f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}")
 
 
 def _samples(result: Result) -> str:
@@ -133,7 +134,7 @@ def _ratio(evidence: float) -> str:
 def assumption(found: Assumption) -> str:
     """What the samples speak against, and how strongly."""
     whose = "all arms" if found.arm is None else one_line(found.arm)
-    return f"{whose}: {found.what} (evidence {ratio(found.evidence)})"
+    return shown(f"{whose}: {found.what} (evidence {ratio(found.evidence)})")
 
 
 def ratio(evidence: float) -> str:
@@ -151,7 +152,7 @@ def text(result: Result) -> str:
         groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
     aside = [f"  {line}" for line in aside_lines(result)]
     lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
-    return "\n".join([*lines, *_remarks(result), *_hardly_watched(result)])
+    return "\n".join(map(shown, [*lines, *_remarks(result), *_hardly_watched(result)]))
 
 
 def _hardly_watched(result: Result) -> list[str]:
@@ -175,7 +176,7 @@ def certificate(result: Result) -> str:
         "Seen:",
         *(f"  - {line}" for line in [*_seen(result), *_remarks(result)]),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(shown, lines))  # a claim or a note of a file may hold anything
 
 
 def claim_title(result: Result) -> str:
@@ -242,6 +243,7 @@ def _remarks(result: Result) -> list[str]:
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
     if result.failure:
         lines.append(f"failure: {one_line(result.failure)}")
+    lines += failure_lines(result.failures)
     if result.price:
         lines.append(f"spent: {spent(result)}")
     if result.needs is not None:
@@ -307,17 +309,17 @@ def _closest_pair(result: Result) -> str:
 def _listed(needs: dict[Hashable, int]) -> str:
     """The largest needs one by one, the others in one phrase."""
     ranked = sorted(needs.items(), key=lambda entry: -entry[1])
-    shown = [f"{count:,} of {one_line(name)}" for name, count in ranked[1:_MOST_NAMED]]
+    next_ones = [f"{count:,} of {one_line(name)}" for name, count in ranked[1:_MOST_NAMED]]
     first, most = ranked[0]
     rest = ranked[_MOST_NAMED:]
     most_of_rest = f"at most {rest[0][1]:,} of {'each of ' if len(rest) > 1 else ''}" if rest else ""
     others = [most_of_rest + counted(len(rest), "other arm")] if rest else []
-    return ", ".join([f"{counted(most, 'more sample')} of {one_line(first)}", *shown, *others])
+    return ", ".join([f"{counted(most, 'more sample')} of {one_line(first)}", *next_ones, *others])
 
 
 def one_line(name: Hashable) -> str:
     """A name that cannot forge lines of a certificate."""
-    return " ".join(str(name).split()) or repr(name)
+    return named(name)
 
 
 def told_apart_by_number(texts: Iterable[str]) -> tuple[str, ...]:

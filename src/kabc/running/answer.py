@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
+from kabc.arms.tallies import with_counts
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.words import counted
@@ -39,12 +40,14 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
     n_arms = len(sources)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
     labels = placed(found, sources.drawn).labels
+    drawn, failures = dict(zip(sources.names, sources.drawn, strict=True)), sources.failures
+    said = with_counts(sources.notes, failures, drawn)
     return Result(
         names=sources.names,
         labels=labels,
         status="doubtful" if refuted and ended.status in _CERTIFIES else ended.status,
         evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
-        samples_per_arm=dict(zip(sources.names, sources.drawn, strict=True)),
+        samples_per_arm=drawn,
         rounds=tuple(strategy.rounds),
         guarantee=_watched(strategy.guarantee(), watched),
         delta=strategy.delta,
@@ -54,12 +57,13 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         seed=sources.seed,
         n_pilot=ended.n_pilot,
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
-        notes=(*sources.notes, *ended.notes, *(() if watched is None else watched.notes(sources.names))),
+        notes=(*said, *ended.notes, *(() if watched is None else watched.notes(sources.names))),
         assumptions=refuted,
         block=sources.block,
         set_aside=reasons(labels, sources),
         price=sources.price,
         n_lost=sources.n_lost,
+        failures=failures,
         seconds=ended.seconds,
         columns=sources.columns,
         levels={column: dict(known) for column, known in sources.levels.items()},

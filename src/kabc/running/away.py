@@ -149,6 +149,10 @@ class Away:
     def _settle(self) -> None:
         """Cancel what has not begun, and count what comes of the rest: no sample is lost."""
         under_way = {future: arm for future, (_, arm) in self._running.items() if not future.cancel()}
+        for arm in under_way.values():
+            stop = getattr(self._sources.arms[arm], "stop", None)
+            if callable(stop):
+                stop()
         if not all(future.done() for future in under_way):
             self._drawing.show.now("ending: waiting for draws that are under way; interrupt again to leave them")
         wait(under_way)

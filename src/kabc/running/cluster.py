@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
 from kabc.core.errors import SettingsError
+from kabc.core.samples import describe
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
@@ -20,7 +21,6 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
-from kabc.strategies.answers import Round
 from kabc.strategies.base import Strategy
 
 __all__ = ["KernelChoice", "cluster"]
@@ -45,14 +45,14 @@ def cluster(
     types: Mapping[str, str] | None = None,
     missing: str | None = None,
     order: str | None = None,
+    where: str | None = None,
     block: int | str | None = None,
     workers: int = 1,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
     watch: bool = True,
     progress: bool | ShowLine = True,
-    on_round: Callable[[Round], None] | None = None,
-    on_snapshot: Listener | None = None,
+    on_round: Listener | None = None,
 ) -> Result:
     """Find out which arms have the same distribution. The answer is wrong with probability at most delta.
 
@@ -98,7 +98,8 @@ def cluster(
     arm : str, optional
         Of a table: the column that names the arm of a row.
     values : str or sequence of str, optional
-        Of a table: the columns of a sample. Default: all other columns.
+        Of a table: the columns of a sample. Default: all other columns, without an index that pandas wrote. A warning
+        names columns that look like ids or times.
     types : mapping, optional
         Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
     missing : str, optional
@@ -106,6 +107,8 @@ def cluster(
     order : str, optional
         Of a table: the column that says when a row came, such as a time. It is not compared. Default: rows came in the
         order of the table.
+    where : str, optional
+        Of a table: a condition in SQL that rows must meet, such as "seconds > 0 and region = 'eu'".
     block : int or "auto", optional
         For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
         block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
@@ -125,12 +128,12 @@ def cluster(
         If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
         answer for it.
     progress : bool or callable, default True
-        Show a line on standard error if the run takes longer than two seconds; or the function that gets the lines.
+        Show a line on standard error, or in a notebook one that changes, if the run takes longer than two seconds; or
+        the function that gets the lines.
     on_round : callable, optional
-        Called with the `Round` after each round.
-    on_snapshot : callable, optional
-        Called with a `kabc.running.snapshots.Snapshot` after each round: samples, spending, pairs told apart, what is
-        open, a forecast, evidence and groups so far. Figures are computed when they are asked for, within the call.
+        Called with a `kabc.running.snapshots.Snapshot` after each round: the `round`, samples, spending, pairs told
+        apart, what is open, a forecast, evidence and groups so far. Figures are computed when they are asked for,
+        within the call.
 
     Returns
     -------
@@ -158,6 +161,8 @@ def cluster(
     workers = whole_number("workers", workers, 1)
     if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
+    if not isinstance(strategy_options, Mapping | None):
+        raise SettingsError(f"strategy_options must be a mapping name -> value, got {describe(strategy_options)}")
     settings = Settings(
         n_clusters=n_clusters,
         delta=delta,
@@ -171,7 +176,7 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    opened = Reading(arm, values, types, missing, order).opened(arms, settings.by_kernel, settings.seed)
+    opened = Reading(arm, values, types, missing, order, where).opened(arms, settings.by_kernel, settings.seed)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
@@ -181,7 +186,7 @@ def cluster(
         try:
             sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
             sources.check_workers()
-            result = Run(settings, sources, show, _listeners(on_round, on_snapshot), started, interrupts).result()
+            result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise
@@ -189,12 +194,3 @@ def cluster(
             show.done()
         wrong = sources.close()
         return replace(result, notes=(*result.notes, *wrong)) if wrong else result
-
-
-def _listeners(on_round: Callable[[Round], None] | None, on_snapshot: Listener | None) -> list[Listener]:
-    listeners: list[Listener] = []
-    if on_round is not None:
-        listeners.append(lambda seen: on_round(seen.round))
-    if on_snapshot is not None:
-        listeners.append(on_snapshot)
-    return listeners

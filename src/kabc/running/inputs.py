@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
@@ -34,6 +35,7 @@ class Reading:
     types: Mapping[str, str] | None
     missing: str | None
     order: str | None = None
+    where: str | None = None
 
     def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int) -> Arms:
         """The arms of a table, or the arms as they were given."""
@@ -42,7 +44,7 @@ class Reading:
             return cast(Arms, source)
         from kabc.arms.tables import table_arms
 
-        return table_arms(
+        arms = table_arms(
             cast(Any, source),
             arm=self.arm,
             values=self.values,
@@ -51,7 +53,11 @@ class Reading:
             text="characters" if by_kernel else "features",
             seed=seed,
             order=self.order,
+            where=self.where,
         )
+        for line in arms.warnings:
+            warnings.warn(line, UserWarning, stacklevel=3)  # the line that calls kabc.cluster
+        return arms
 
     def _is_table(self, source: object) -> bool:
         if isinstance(source, str | os.PathLike):
@@ -60,10 +66,10 @@ class Reading:
             return False
         if isinstance(source, Sequence):  # file names, if arm= says that it is a table
             return self.arm is not None and bool(source) and all(isinstance(one, str | os.PathLike) for one in source)
-        return hasattr(source, "columns")
+        return hasattr(type(source), "columns")  # of the type: polars warns where a lazy frame is asked for its columns
 
     def _refuse(self) -> None:
-        for name in ("arm", "values", "types", "missing", "order"):
+        for name in ("arm", "values", "types", "missing", "order", "where"):
             if getattr(self, name) is not None:
                 raise SettingsError(
                     f"{name}={getattr(self, name)!r} is for a table; leave it out, or pass a data frame or the path of "

@@ -17,6 +17,8 @@ _MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
 _FEWEST_ROWS = 20  # of an arm, however many arms and columns
 _MOST_ARMS = 40  # pictures of pairs over time cannot show more
 _MOST_ROUNDS = 256
+_DOUBLE = 8  # bytes
+_CATEGORIES = (str, bytes, bool, int, float, type(None))  # what the values of a category may be
 
 
 def rows_of(samples: ArrayLike) -> NDArray[Any] | None:  # -> (n, d)
@@ -40,9 +42,8 @@ class Kept:
         if self._rows[arm] >= _MOST_ROWS:
             return
         rows = rows_of(samples)
-        if rows is None:
-            return
-        if self._blocks[arm] and self._blocks[arm][0].shape[1] != rows.shape[1]:
+        rows = None if rows is None else _storable(rows)
+        if rows is None or (self._blocks[arm] and not _alike(self._blocks[arm][0], rows)):
             return
         most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))
         rows = rows[: max(0, most - self._rows[arm])].copy()
@@ -54,6 +55,21 @@ class Kept:
         """The samples of the arms that have any."""
         named = zip(names, self._blocks, strict=True)
         return {name: np.concatenate(blocks) for name, blocks in named if blocks}
+
+
+def _storable(rows: NDArray[Any]) -> NDArray[Any] | None:  # (n, d)
+    """Numbers that a file can hold, or texts; None for samples that are neither, which the strategy refuses."""
+    if rows.dtype.kind in "OS" and all(isinstance(value, _CATEGORIES) for value in rows.ravel().tolist()):
+        return np.array([str(value) for value in rows.ravel().tolist()]).reshape(rows.shape)
+    if rows.dtype.kind == "f" and rows.dtype.itemsize > _DOUBLE:
+        with np.errstate(over="ignore"):  # infinite then, which is refused
+            return rows.astype(np.float64)
+    return rows if rows.dtype.kind in "biufU" else None
+
+
+def _alike(before: NDArray[Any], rows: NDArray[Any]) -> bool:  # (m, d), (n, d)
+    """Whether they are rows of one table: as wide, and both numbers or both texts."""
+    return before.shape[1] == rows.shape[1] and (before.dtype.kind == "U") == (rows.dtype.kind == "U")
 
 
 class Tracer:

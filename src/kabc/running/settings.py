@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
+from kabc.core.samples import describe
 from kabc.core.settings import expect_several_groups, positive_number, whole_number
 from kabc.core.words import counted
 from kabc.strategies import make_strategy, needs_kernel
@@ -46,8 +47,10 @@ class Settings:
     @property
     def chosen(self) -> str | Strategy:
         """The strategy, or the name of the one that suits the other settings."""
-        if self.strategy is not None:
+        if isinstance(self.strategy, str):
             return self.strategy
+        if self.strategy is not None:
+            return _strategy_object(self.strategy)
         return "anytime" if self.kernel is None and self.min_separation is None else "kabc"
 
     @property
@@ -180,6 +183,17 @@ class Settings:
                 )
         if strategy.n_arms != n_arms:
             raise SettingsError(f"the strategy was made for {strategy.n_arms} arms, got {n_arms}")
+
+
+def _strategy_object(given: Any) -> Strategy:
+    """A strategy that can be run: one that was made, not its class, and not something else."""
+    if isinstance(given, type) or not all(hasattr(given, part) for part in ("ask", "tell", "n_arms", "n_clusters")):
+        raise SettingsError(
+            f"strategy must be the name of a strategy or a strategy object, got {describe(given)}; "
+            "kabc strategies lists the names"
+        )
+    strategy: Strategy = given
+    return strategy
 
 
 def _takes_blocks(name: str) -> bool:

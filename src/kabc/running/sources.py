@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
+from kabc.arms.tallies import Failures, failures_of
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.samples import describe
 from kabc.core.words import counted
 from kabc.running.away import Away
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
@@ -42,6 +44,7 @@ class Sources:
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
+        self._failed_before = [failures_of(arm) for arm in self.arms]
         self.kept = Kept(len(self.arms))
         self.watch: Watch | None = None  # hears every sample, where there is one
         self.workers = Workers(None, 1, owned=False)
@@ -74,6 +77,13 @@ class Sources:
     def spent(self) -> float:
         """The bill so far."""
         return self.price * (self.n_samples + self.n_lost)
+
+    @property
+    def failures(self) -> dict[Hashable, Failures]:
+        """What failed in this run, of arms that count it."""
+        counts = zip(self.names, self.arms, self._failed_before, strict=True)
+        found = {name: failures_of(arm).since(before) for name, arm, before in counts}
+        return {name: one for name, one in found.items() if one.count}
 
     @property
     def losses(self) -> list[str]:
@@ -174,9 +184,11 @@ def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable,
     if isinstance(arms, Mapping):
         if names is not None:
             raise ArmError("names are given twice: by the mapping of arms and by names=; leave names= out")
-        return list(arms.items())
+        return _writable(list(arms.items()))
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
         raise ArmError(f"arms must be a mapping name -> arm or a sequence of arms, got {type(arms).__name__}")
+    if names is not None and (isinstance(names, str) or not isinstance(names, Sequence | np.ndarray)):
+        raise ArmError(f"names must be a list with a name for each arm, got {describe(names)}")
     given: Sequence[Hashable] = range(len(arms)) if names is None else names
     if len(given) != len(arms):
         raise ArmError(f"{len(arms)} arms have {len(given)} names; give one name to each")
@@ -187,4 +199,17 @@ def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable,
         if name in seen:
             raise ArmError(f"arm name {name!r} is given twice; names must differ")
         seen.add(name)
-    return list(zip(given, arms, strict=True))
+    return _writable(list(zip(given, arms, strict=True)))
+
+
+def _writable(named: list[tuple[Hashable, ArmLike]]) -> list[tuple[Hashable, ArmLike]]:
+    """Refuse a name that cannot be written down, before its samples are paid for."""
+    for number, (name, _) in enumerate(named):
+        try:
+            str(name), repr(name)
+        except Exception as error:  # a whole number of 5,000 digits, or an object whose own code fails
+            raise ArmError(
+                f"the name of arm {number}, of type {type(name).__name__}, cannot be written as text "
+                f"({type(error).__name__}: {error}); use a short text"
+            ) from error
+    return named

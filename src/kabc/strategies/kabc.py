@@ -40,6 +40,7 @@ from kabc.strategies.answers import Guarantee, Round
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
 from kabc.strategies.cluster import Comparisons, assumptions, comparisons_given, connect
 from kabc.strategies.guesses import agreeing
+from kabc.strategies.options import checked_options
 from kabc.strategies.wording import main_claim
 
 Spending = Literal["published", "full"]
@@ -174,6 +175,7 @@ class KABC(Stepwise):
     @classmethod
     def tight(cls, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, **settings: Any) -> KABC:
         """KABC with every improvement that keeps the proof; single ones can be overridden."""
+        checked_options("kabc-tight", cls, settings, needs_kernel=True)
         improved: dict[str, Any] = {
             "keep_samples": True,
             "union": "arms",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import threading
@@ -129,6 +130,11 @@ class Handler(BaseHTTPRequestHandler):
 
     def at_echo_words(self, number: int, body: str) -> None:
         self.say("your key is " + self.headers.get("Authorization", ""))
+
+    def at_echo_all(self, number: int, body: str) -> None:
+        """As services do that log what they got, in whatever form."""
+        said = " ".join([self.path, body, *(f"{name}={text}" for name, text in self.headers.items())])
+        self.say(said[:500] if number % 2 else base64.b64encode(said.encode()).decode(), 400)
 
     def at_nowhere(self, number: int, body: str) -> None:
         self.say("nothing here", int(self.path.strip("/")) if self.path.strip("/").isdigit() else 404)

@@ -53,10 +53,3 @@ def test_a_retry_goes_on_after_failures_and_says_so(server: Server) -> None:
 def test_too_many_requests_is_no_failure(server: Server) -> None:
     assert one(server.url("busy"), on_failure="raise").tolist() == [[4.5]]
     assert server.count("busy") == 3
-
-
-def test_too_many_requests_for_ever_is_a_failure(server: Server) -> None:
-    said = failure(server.url("always_busy"))
-    assert "answered 429 (too many requests) 4 times in a row; lower rate= or concurrency=, or raise retries=" in said
-    assert "1 time in a row" in failure(server.url("always_busy"), retries=0)
-    assert one(server.url("always_busy"), on_failure="encode").tolist() == [[0.0, 1.0]]

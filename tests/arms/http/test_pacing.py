@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from email.utils import formatdate
 
 import pytest
 
-from kabc.arms import failures
-from kabc.arms.http.pacing import Pace, in_order, pause_after
+from kabc.arms.http.pacing import Pace, in_order
 from tests.arms.http.server import Server, failure, one
 
 
@@ -54,14 +52,3 @@ def test_the_first_error_tells_the_others_to_stop_and_is_raised() -> None:
 def test_the_first_error_stops_the_other_samples(server: Server) -> None:
     failure(server.url("broken"), 400, concurrency=2)
     assert server.count("broken") < 200
-
-
-def test_retry_after_is_honoured_up_to_a_minute() -> None:
-    assert pause_after("7", 0) == 7
-    assert pause_after("0.5", 3) == 0.5
-    assert pause_after("100000", 0) == failures.LONGEST_WAIT
-    assert pause_after("-3", 0) == 0
-    assert 25 < pause_after(formatdate(time.time() + 30, usegmt=True), 0) <= 30
-    assert pause_after(formatdate(time.time() - 30, usegmt=True), 0) == 0
-    for nonsense in ("", "soon", "nan"):
-        assert pause_after(nonsense, 2) == failures.wait_before(2)

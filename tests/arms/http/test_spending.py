@@ -37,10 +37,10 @@ def test_no_call_goes_over_what_may_be_spent_by_all_arms_together(server: Server
 
 @pytest.mark.parametrize("on_failure", ["retry", "encode"])
 def test_failed_calls_are_paid_and_no_policy_spends_more(server: Server, on_failure: str) -> None:
-    options: dict[str, Any] = {"price": 1.0, "max_spend": 5.0, "on_failure": on_failure, "retries": 9}
+    options: dict[str, Any] = {"price": 1.0, "max_spend": 3.0, "on_failure": on_failure, "retries": 9}
     with pytest.raises(SpendError):
         one(server.url("broken"), 50, **options)
-    assert server.count("broken") == 5
+    assert server.count("broken") == 3
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_new_tries_are_on_the_bill_of_a_run_and_on_that_of_each_round(server: Se
         seed=0,
         max_samples=40,
         progress=False,
-        on_snapshot=lambda one: seen.append((len(server.seen), one.spent)),
+        on_round=lambda one: seen.append((len(server.seen), one.spent)),
     )
     assert result.n_lost == server.count("flaky") - result.samples_per_arm["flaky"] > 0
     assert result.spent == pytest.approx(bill(server))
@@ -97,9 +97,8 @@ def test_text_and_report_say_how_many_draws_gave_no_sample() -> None:
 
 
 def test_calls_that_were_refused_are_on_the_bill(server: Server) -> None:
-    arms = endpoints(server, "always_busy", "number", on_failure="encode", retries=3)
-    result = kabc.cluster(arms, 2, seed=0, max_samples=12, progress=False)
-    assert server.count("always_busy") == 4 * result.samples_per_arm["always_busy"]
+    result = kabc.cluster(endpoints(server, "busy", "number"), 2, seed=0, max_samples=12, progress=False)
+    assert result.n_lost == 2
     assert result.spent == pytest.approx(bill(server))
 
 

@@ -49,7 +49,7 @@ class AnswerReader:
         if self.kind == "number":
             return numbers(part)
         if not isinstance(part, str):
-            raise DrawError(f"expected text, got {cut(part)}; set value= to the path of the text")
+            raise DrawError(f"expected text, got {cut(part)}; set value= to the path of the text", "not a text")
         row: list[float] = self.encoder({"answer": [part]})[0].tolist()
         return row
 
@@ -58,7 +58,7 @@ def _refuse(reply: Reply, keys: Mapping[str, str]) -> None:
     said = f"answered {reply.status}: {cut(hidden(reply.text, keys))}"
     if reply.status in _USELESS:
         raise ArmError(f"{said}; {_USELESS[reply.status]}")
-    raise DrawError(f"{said}; call it by hand, or see on_failure=")
+    raise DrawError(f"{said}; call it by hand, or see on_failure=", f"status {reply.status}")
 
 
 def _parsed(reply: Reply, keys: Mapping[str, str]) -> Any:
@@ -66,4 +66,5 @@ def _parsed(reply: Reply, keys: Mapping[str, str]) -> Any:
         return json.loads(reply.text)
     except ValueError:
         pass  # raised below: the parser's error holds the whole text, which may hold a key
-    raise DrawError(f"answered {cut(hidden(reply.text, keys))}, which is not JSON; call it by hand, or see on_failure=")
+    said = f"answered {cut(hidden(reply.text, keys))}, which is not JSON; call it by hand, or see on_failure="
+    raise DrawError(said, "not JSON")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -11,10 +12,14 @@ from kabc.arms.checks import column_names, expect, is_positive, is_whole
 from kabc.arms.failures import OnFailure, Policy
 from kabc.arms.http.answers import Answer, AnswerReader
 from kabc.arms.http.arm import HttpArm
-from kabc.arms.http.calls import Address, call_of
+from kabc.arms.http.calls import Address, Call, call_of
 from kabc.arms.http.prompts import read_prompts
+from kabc.arms.http.secrets import LiteralKeyWarning, literal_keys
 from kabc.arms.http.spending import Spending
+from kabc.arms.http.waiting import MAX_WAIT, hosts_of, origin_of
 from kabc.arms.values import Encoder, TextForm
+from kabc.arms.words import listed
+from kabc.core.words import counted
 
 
 def http_arms(
@@ -30,6 +35,7 @@ def http_arms(
     text: TextForm = "features",
     concurrency: int = 4,
     rate: float | None = None,
+    max_wait: float = MAX_WAIT,
     timeout: float = 60.0,
     warmup: int | None = None,
     price: float = 0.0,
@@ -47,8 +53,8 @@ def http_arms(
     method : str, default "POST"
         HTTP method of all endpoints.
     headers : mapping of str to str, optional
-        Headers of all endpoints. ``${NAME}`` stands for a variable of the environment. Keys belong there and nowhere
-        else.
+        Headers of all endpoints. ``${NAME}`` stands for a variable of the environment, here and in the body. Keys
+        belong there and nowhere else: one that is written out gives a warning.
     body : str or JSON value, optional
         What is sent. Text that is JSON counts as JSON. ``{prompt}`` in the body or in the address stands for a prompt.
     prompts : str, path or sequence of str, optional
@@ -67,6 +73,10 @@ def http_arms(
         Calls of one arm that may run at the same time.
     rate : float, optional
         Most calls a second of one arm. Default: no limit.
+    max_wait : float, default 300.0
+        Most seconds to wait for a host that refuses calls with status 429 (too many requests), or 503 with a
+        Retry-After header. That is never a failure: all arms on the host pause, for as long as it asks for or with
+        growing random pauses, and the call is made again. An arm that got no answer for this long ends the run.
     timeout : float, default 60.0
         Seconds after which a call without an answer has failed.
     warmup : int, optional
@@ -80,8 +90,7 @@ def http_arms(
         tries again up to `retries` times, with growing pauses; the distributions compared are then those given success.
         "encode" makes a failure a value, with an extra last column "failed".
     retries : int, default 3
-        Most new tries of one sample. Status 429 (too many requests) is not a failure: the call is made again up to
-        `retries` times, after the pause that the server asks for, a minute at most.
+        Most new tries of one sample.
 
     Returns
     -------
@@ -104,6 +113,7 @@ def http_arms(
     expect(kind in get_args(Answer), "kind", kind, "'number', 'text' or 'latency'")
     expect(is_whole(concurrency) and concurrency > 0, "concurrency", concurrency, "a whole number, 1 or more")
     expect(rate is None or is_positive(rate), "rate", rate, "a number of calls a second above 0, or None")
+    expect(is_positive(max_wait), "max_wait", max_wait, "a finite number of seconds above 0")
     expect(is_positive(timeout), "timeout", timeout, "a finite number of seconds above 0")
     expect(value is None or bool(value), "value", value, "a path like 'choices.0.text', or None")
     warmup = (1 if kind == "latency" else 0) if warmup is None else warmup
@@ -113,19 +123,33 @@ def http_arms(
     reader, policy = AnswerReader(kind, value, encoder), Policy(on_failure, retries, known[kind])
     spending, texts = Spending(price, max_spend), read_prompts(prompts)
     shared = Address("", method, headers or {}, body)
+    calls = {name: call_of(name, given, shared, texts) for name, given in endpoints.items()}
+    hosts = hosts_of((call.url for call in calls.values()), float(max_wait))
     arms = {
         name: HttpArm(
             name,
-            call_of(name, given, shared, texts),
+            call,
             reader,
             policy,
             spending,
+            hosts[origin_of(call.url)],
             concurrency=concurrency,
             rate=rate,
             timeout=float(timeout),
             warmup=warmup,
         )
-        for name, given in endpoints.items()
+        for name, call in calls.items()
     }
-    notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []))
+    notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []), *_warned(calls))
     return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price)
+
+
+def _warned(calls: Mapping[str, Call]) -> list[str]:
+    """Warn of keys that are written out, once for all arms."""
+    names = dict.fromkeys(name for call in calls.values() for name in literal_keys(call.headers))
+    if not names:
+        return []
+    where = f"{counted(len(names), 'header')} ({listed(names, 3)})"
+    said = f"keys: written out in {where}; write ${{NAME}} there and set that variable of the environment"
+    warnings.warn(said, LiteralKeyWarning, stacklevel=3)
+    return [said]

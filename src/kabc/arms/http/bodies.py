@@ -63,7 +63,8 @@ class _Stage:
             if first and self._deflate:  # some servers leave the header of zlib out
                 self._stream, self._deflate = zlib.decompressobj(-zlib.MAX_WBITS), False
                 return self.decoded(data)
-            raise DrawError("sent a body that cannot be decompressed; call it by hand, or see on_failure=") from None
+            said = "sent a body that cannot be decompressed; call it by hand, or see on_failure="
+            raise DrawError(said, "not decompressed") from None
         self._size += len(part)
         if self._size > MOST_TEXT:
             raise _too_large(MOST_TEXT, " after decompression")
@@ -71,4 +72,4 @@ class _Stage:
 
 
 def _too_large(most: int, when: str) -> DrawError:
-    return DrawError(f"answered with more than {most // 2**20} MB{when}; ask for a shorter answer")
+    return DrawError(f"answered with more than {most // 2**20} MB{when}; ask for a shorter answer", "answer too long")

@@ -11,8 +11,9 @@ from urllib.parse import quote
 from kabc.arms.checks import expect
 from kabc.arms.http.client import parsed_url
 from kabc.arms.http.prompts import PROMPT
-from kabc.arms.http.secrets import names_variable, read_keys, replaced, with_keys
+from kabc.arms.http.secrets import Keys, Sent, filled_body, literal_keys, names_variable, read_keys, with_keys
 from kabc.core.errors import SettingsError
+from kabc.core.secrets import hide_url, url_secrets
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,11 @@ class Address:
 
     url: str
     method: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    body: Any = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+
+    def __repr__(self) -> str:
+        return f"Address({hide_url(str(self.url))!r}, method={self.method!r})"  # the others may hold keys
 
 
 @dataclass(frozen=True)
@@ -35,16 +39,25 @@ class Call:
     body: Any
     prompts: tuple[str, ...]
 
-    def keys(self) -> dict[str, str]:
-        """The variables that the headers name, with their current values. The caller must not keep them."""
-        return read_keys(self.headers.values())
+    def __repr__(self) -> str:
+        return f"Call({self.method} {self.shown_url!r})"
 
-    def filled(self, prompt: str, keys: Mapping[str, str]) -> dict[str, Any]:
+    @property
+    def shown_url(self) -> str:
+        """The address without keys."""
+        return hide_url(self.url)
+
+    def keys(self) -> Keys:
+        """All keys, with the current values of the variables. The caller must not keep them."""
+        written = [key for forms in literal_keys(self.headers).values() for key in forms]
+        return read_keys(self.headers.values(), self.body, [*written, *url_secrets(self.url)])
+
+    def filled(self, prompt: str, keys: Mapping[str, str]) -> Sent:
         """The arguments of httpx for one call."""
-        sent: dict[str, Any] = {"method": self.method, "url": self.url.replace(PROMPT, quote(prompt, safe=""))}
+        sent = Sent({"method": self.method, "url": self.url.replace(PROMPT, quote(prompt, safe=""))})
         sent["headers"] = {name: with_keys(text, keys) for name, text in self.headers.items()}
         if self.body is not None:
-            sent["content" if isinstance(self.body, str) else "json"] = replaced(self.body, {PROMPT: prompt})
+            sent["content" if isinstance(self.body, str) else "json"] = filled_body(self.body, prompt, keys)
         return sent
 
 
@@ -95,11 +108,12 @@ def _check_url(url: str) -> None:
     expect(isinstance(url, str), "url", url, "text")
     if names_variable(url):
         raise SettingsError(
-            f"the address {url!r} names a variable, and addresses are written to logs; move the key into headers="
+            f"the address {hide_url(url)!r} names a variable, and addresses are written to logs; move the key into "
+            "headers= or body="
         )
     parsed = parsed_url(url.replace(PROMPT, ""))
     right = parsed is not None and parsed.scheme in ("http", "https") and bool(parsed.host)
-    expect(right, "url", url, "an address like https://host/path")
+    expect(right, "url", hide_url(url), "an address like https://host/path")
 
 
 def _check_prompts(call: Call) -> None:

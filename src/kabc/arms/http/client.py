@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ class Reply:
     """What came back."""
 
     status: int
-    text: str
+    text: str = field(repr=False)  # a server may quote a key in it
     seconds: float
     retry_after: str
 
@@ -46,7 +46,7 @@ class Client:
     def send(self, sent: dict[str, Any]) -> Reply:
         """Make one call. `sent` are the arguments of httpx."""
         httpx, client = _httpx(), self._opened()
-        refused: str | None = None
+        kind, refused = "connection", None
         start = time.perf_counter()
         try:
             with self._deadline.within(self._timeout), client.stream(**sent) as response:
@@ -54,7 +54,7 @@ class Client:
             seconds = time.perf_counter() - start
             return Reply(response.status_code, text, seconds, response.headers.get("retry-after", ""))
         except httpx.TimeoutException:
-            problem = f"timed out after {self._timeout:g} s without a whole answer; raise timeout="
+            kind, problem = "timeout", f"timed out after {self._timeout:g} s without a whole answer; raise timeout="
         except httpx.ConnectError as error:
             refused = _tls_problem(error)
             problem = f"cannot be reached at {_origin(sent['url'])}; check the address and that it is running"
@@ -64,7 +64,7 @@ class Client:
         # raised outside of the except blocks: the error of httpx may hold a key and must not be attached to this one
         if refused is not None:  # the same for every sample, so no policy applies
             raise ArmError(refused)
-        raise DrawError(problem)
+        raise DrawError(problem, kind)
 
     def _opened(self) -> httpx.Client:
         with self._lock:  # calls come from several threads

@@ -1,16 +1,12 @@
-"""When calls are made: how many at once, how many a second, and how long to wait when the server asks for it."""
+"""When calls are made: how many at once, and how many a second."""
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
-
-from kabc.arms.failures import LONGEST_WAIT, wait_before
 
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
@@ -36,10 +32,16 @@ class Pace:
 
 
 def in_order(
-    make: Callable[[_Given, threading.Event], _Made], given: Sequence[_Given], concurrency: int
+    make: Callable[[_Given, threading.Event], _Made],
+    given: Sequence[_Given],
+    concurrency: int,
+    stop: threading.Event | None = None,
 ) -> list[_Made]:
-    """One result for each item given, in their order, at most `concurrency` at once. The first error stops the rest."""
-    stop = threading.Event()
+    """One result for each item given, in their order, at most `concurrency` at once. The first error stops the rest.
+
+    So does whoever sets `stop`.
+    """
+    stop = stop or threading.Event()
     with ThreadPoolExecutor(min(concurrency, len(given)), thread_name_prefix="kabc-http") as pool:
         futures = [pool.submit(make, item, stop) for item in given]
         try:
@@ -48,15 +50,3 @@ def in_order(
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
     return [future.result() for future in futures if future in done]
-
-
-def pause_after(retry_after: str, number: int) -> float:
-    """Seconds to wait after try `number`: what the Retry-After header says, a minute at most, else a growing pause."""
-    try:
-        seconds = float(retry_after)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(retry_after).timestamp() - time.time()
-        except ValueError:
-            return wait_before(number)
-    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else wait_before(number)

@@ -99,7 +99,9 @@ def _of_spread(mine: ColumnEffect, other: ColumnEffect) -> list[Contrast]:
     here, there = mine.high - mine.low, other.high - other.low
     if not (0 < here < math.inf and 0 < there < math.inf):
         return []
-    return [Contrast("spread", here / there, _NAN, _NAN, abs(math.log(here / there)))]
+    ratio = here / there
+    # of two widths that are hundreds of orders of magnitude apart, the ratio is no number
+    return [Contrast("spread", ratio, _NAN, _NAN, abs(math.log(ratio)))] if 0 < ratio < math.inf else []
 
 
 def _of_tail(ranked: Array, reference: Array, other: ColumnEffect, what: Literal["above", "below"]) -> list[Contrast]:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kabc.core.words import counted
+from kabc.core.words import counted, named
 
 if TYPE_CHECKING:
     from kabc.results.effects.values import ColumnEffect, Contrast, Effects, GroupEffect
@@ -176,4 +176,4 @@ def per_cent(share: float) -> str:
 
 def plain(name: object) -> str:
     """A name or category on one line."""
-    return " ".join(str(name).split()) or repr(name)
+    return named(name)

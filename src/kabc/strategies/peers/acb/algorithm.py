@@ -249,7 +249,7 @@ class ActiveClustering(Stepwise):
         self._status = "decided"
         self._collection = None
         apart = self._labels[:, None] != self._labels[None, :]
-        self._evidence = replace(self._evidence, told=np.where(apart, number, 0))
+        self._evidence = replace(self._evidence.dense(), told=np.where(apart, number, 0))
 
     # ------------------------------------------------------------ what users see
 

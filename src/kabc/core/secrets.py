@@ -1,0 +1,192 @@
+"""Hide keys and passwords in texts that people read.
+
+A server may quote a key in any form: as it is, percent-encoded, in base64, in hex, or cut. So a key is hidden in all
+common forms, and also where only its first 8 characters are there.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from urllib.parse import quote, quote_plus, unquote
+
+MARK = "***"
+
+_SHORTEST_PREFIX = 8  # characters of a key that are hidden where the rest was cut off
+_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
+
+Span = tuple[int, int, str]  # where a secret begins and ends, and what stands there instead
+
+
+def hide(text: str, secrets: Iterable[str], mark: str = MARK) -> str:
+    """The text without these secrets, in whatever common form they are there.
+
+    Examples
+    --------
+    >>> from kabc.core.secrets import hide
+    >>> hide("wrong key: my%2Fkey", ["my/key"])
+    'wrong key: ***'
+    """
+    return hide_as(text, dict.fromkeys(secrets, mark))
+
+
+def hide_as(text: str, marks: Mapping[str, str]) -> str:
+    """The text with each secret replaced by a mark of its own."""
+    found = sorted(span for secret, mark in marks.items() if secret for span in _spans(text, secret, mark))
+    return _replaced(text, found)
+
+
+def _replaced(text: str, found: list[Span]) -> str:
+    parts, done = [], 0
+    for start, end, mark in found:
+        if start >= done:
+            parts += [text[done:start], mark]
+        done = max(done, end)  # spans may overlap: several forms of a key begin alike
+    return "".join([*parts, text[done:]])
+
+
+# ---------------------------------------------------------------- the forms of a key
+
+
+def _spans(text: str, secret: str, mark: str) -> Iterator[Span]:
+    plain, encoded = _forms(secret)
+    for form in plain:
+        for start in _starts(text, form):
+            yield start, start + _common(text[start : start + len(form)], form), mark
+    for form in encoded:
+        for start in _starts(text, form):
+            yield *_word(text, start), mark
+
+
+def _forms(secret: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Texts that stand for a key, and parts of base64 that do wherever it begins in what was encoded."""
+    data = secret.encode(errors="surrogatepass")
+    escaped = {quote(data, safe=""), quote(data), quote_plus(data), html.escape(secret)}
+    escaped |= {re.sub("%..", lambda code: code.group().lower(), form) for form in escaped}
+    as_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
+    as_json |= {form.replace("/", "\\/") for form in as_json}
+    in_hex = {data.hex(), data.hex().upper()} if len(data) > 2 else set()
+    inner = {part for offset in range(3) for part in _base64_parts(data, offset) if len(part) >= _SHORTEST_PREFIX // 2}
+    return frozenset({secret, *escaped, *as_json, *in_hex}), frozenset(inner)
+
+
+def _base64_parts(data: bytes, offset: int) -> Iterator[str]:
+    """The part of base64 that depends on the key alone, where it begins `offset` bytes into a group of three."""
+    padded = b"\0" * offset + data
+    first, last = -(-offset * 8 // 6), len(padded) * 8 // 6
+    yield base64.b64encode(padded).decode()[first:last]
+    yield base64.urlsafe_b64encode(padded).decode()[first:last]
+
+
+def _starts(text: str, form: str) -> Iterator[int]:
+    """Where the form begins in the text, or where its first characters do."""
+    begin = form[:_SHORTEST_PREFIX]
+    start = text.find(begin)
+    while start >= 0:
+        yield start
+        start = text.find(begin, start + 1)
+
+
+def _common(text: str, form: str) -> int:
+    return next((i for i, (a, b) in enumerate(zip(text, form, strict=False)) if a != b), min(len(text), len(form)))
+
+
+def _word(text: str, start: int) -> tuple[int, int]:
+    """The whole word of base64 around this place: what stands beside a key in it, such as a user, is of no use."""
+    end = start
+    while start > 0 and text[start - 1] in _BASE64:
+        start -= 1
+    while end < len(text) and text[end] in _BASE64:
+        end += 1
+    return start, end
+
+
+# ---------------------------------------------------------------- addresses
+
+_SECRET_NAME = re.compile(
+    r"pass|pwd|secret|token|auth(?!ors?\b)|cred|signature|session|cookie|jwt|bearer|api_?-?key|access_?-?key"
+    r"|(?<![a-z])(key|sig|pin|sid|code)(?![a-z])|key$",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://")
+_USER = re.compile(r"([^/?#:@]*)(?::(?!\d+(?:[/?#]|$))([^@]*))?@")  # a password may hold / and ?, a port may not
+_FIELD = re.compile(r"(?:^|[?&;#\s])([^=?&;#\s]+)\s*=\s*('(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^&;#\s]*)")
+_VARIABLE = re.compile(r"\$?\{\w*\}")
+
+
+def hide_url(url: str) -> str:
+    """An address without its passwords and keys. Also for texts such as "host=x password=y".
+
+    Examples
+    --------
+    >>> from kabc.core.secrets import hide_url
+    >>> hide_url("https://me:word@host/path?api_key=abc&n=3")
+    'https://me:***@host/path?api_key=***&n=3'
+    """
+    return _replaced(url, sorted((start, end, MARK) for start, end in _secret_places(url)))
+
+
+def url_secrets(url: str) -> tuple[str, ...]:
+    """The passwords and keys in an address, as they stand there and decoded."""
+    found = [url[start:end] for start, end in _secret_places(url)]
+    return tuple(dict.fromkeys(text for raw in found for text in (raw, unquote(raw)) if text))
+
+
+def _secret_places(url: str) -> Iterator[tuple[int, int]]:
+    scheme = _SCHEME.match(url)
+    begin = scheme.end() if scheme else 0
+    web = scheme is not None and scheme.group().lower().startswith("http")
+    user = _USER.match(url, begin) if scheme else None
+    if user is not None:
+        # a password with an @ in it: the last one before the path ends it
+        end = max(user.end(), url.rfind("@", user.end(), _end_of_host(url, user.end())) + 1)
+        begin, part = end, 2 if user.group(2) else 1
+        if part == 2:
+            yield user.start(2), end - 1
+        elif user.group(1) and (web or looks_secret(user.group(1))):  # a key may stand where the user does
+            yield user.span(1)
+    path_end = min((at for sign in "?#" if (at := url.find(sign, begin)) >= 0), default=len(url))
+    if web:
+        yield from (part.span() for part in re.compile(r"[^/:]+").finditer(url, begin, path_end) if _random(part[0]))
+    for field in _FIELD.finditer(url, path_end if scheme else 0):
+        name, value = unquote(field.group(1)), field.group(2)
+        if value and not _VARIABLE.fullmatch(value) and (is_secret_name(name) or looks_secret(unquote(value))):
+            yield field.span(2)
+
+
+def _end_of_host(url: str, begin: int) -> int:
+    return min((at for sign in "/?#" if (at := url.find(sign, begin)) >= 0), default=len(url))
+
+
+# ---------------------------------------------------------------- what looks like a key
+
+_KNOWN = re.compile(
+    r"\b(?:(?:Bearer|Basic|Token|ApiKey|Digest)\s+(?!\$\{)\S|sk-\w|[spr]k_(?:live|test)_|gh[a-z]_\w|github_pat_|glpat-"
+    r"|xox[a-z]-|AKIA[A-Z0-9]{8}|AIza[\w-]{10}|hf_\w{10}|eyJ[\w-]{10})"
+)
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_LONG = 20  # characters of a random word; shorter ones are often ids
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a field, header or parameter of this name usually holds a key or a password."""
+    return bool(_SECRET_NAME.search(name))
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text holds what looks like a key: a known beginning, or a long random word."""
+    return bool(_KNOWN.search(text)) or any(_random(word) for word in re.split(r"[^\w-]+", text))
+
+
+def _random(word: str) -> bool:
+    """Whether letters and digits change too often for a name or a date."""
+    if len(word) < _LONG or _UUID.fullmatch(word):
+        return False
+    kinds = ["0" if one.isdigit() else "A" if one.isupper() else "a" for one in word if one.isalnum()]
+    changes = sum(a != b for a, b in pairwise(kinds))
+    often = 1 / 4 if kinds.count("0") > 2 else 2 / 5  # names in CamelCase change with every word
+    return changes >= max(1, often * len(kinds))
