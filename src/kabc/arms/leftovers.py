@@ -16,6 +16,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 VARIABLE = "KABC_COMMAND"
 WORKS = sys.platform == "linux" and hasattr(os, "pidfd_open")
@@ -25,74 +26,70 @@ _PAUSE = 0.001  # seconds before the next look where something could not be seen
 _PATIENCE = 1_000  # milliseconds until a killed process is gone
 _KERNEL = 0x200000  # the flag of a thread of the kernel
 
+State = Literal["marked", "other", "dead", "unclear"]
+
 
 def end_marked(mark: str, after: int | None = None) -> None:
     """Kill all processes with this mark; with `after`, look only at processes that were started after this one."""
     if not WORKS:
         return
+    dead: set[int] = set()  # since an earlier look: they start nothing any more
     for _ in range(_ROUNDS):
-        last = _last()
-        found = [_end(pid, mark.encode()) for pid in _processes(after)]
-        if None in found:
-            time.sleep(_PAUSE)
-        elif True not in found and last == _last():  # none was started while we looked
+        states = {pid: _state(pid, mark.encode()) for pid in _processes(after) if pid not in dead}
+        for pid, state in states.items():
+            if state == "marked":
+                _kill(pid, mark.encode())
+        # One that died or was killed while we looked may have started another one just before: look again. If there is
+        # none, nothing can be missing: whatever is alive was started by one that is alive, or before we looked.
+        if set(states.values()) <= {"other"}:
             return
+        dead |= {pid for pid, state in states.items() if state == "dead"}
+        if "unclear" in states.values():
+            time.sleep(_PAUSE)
 
 
-def _end(pid: int, mark: bytes) -> bool | None:
-    """Whether a process had the mark and was killed. None: that cannot be seen now, so look again."""
-    marked = _has(pid, mark)
-    if not marked:
-        return marked
+def _kill(pid: int, mark: bytes) -> None:
     with suppress(OSError):  # it has ended by itself
         process = os.pidfd_open(pid)
         try:
-            if _has(pid, mark):  # still: from here on the number cannot mean another process
+            if _state(pid, mark) == "marked":  # still: from here on the number cannot mean another process
                 signal.pidfd_send_signal(process, signal.SIGKILL)
                 gone = select.poll()
                 gone.register(process, select.POLLIN)
                 gone.poll(_PATIENCE)
-                return True
         finally:
             os.close(process)
-    return None
 
 
-def _has(pid: int, mark: bytes) -> bool | None:
+def _state(pid: int, mark: bytes) -> State:
     try:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
     except PermissionError:
-        return False
+        return "other"
     except OSError:
         environment = b""
     if environment:
-        return mark in environment
-    # It has just ended, maybe after it started another one, or it is just being replaced by another program.
-    with suppress(OSError, ValueError, IndexError):
-        flags = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[6]
-        if int(flags) & _KERNEL:
-            return False
-    return None
-
-
-def _last() -> int | None:
-    """The number of the newest process."""
+        return "marked" if mark in environment else "other"
     try:
-        return int(Path("/proc/loadavg").read_text().split()[-1])
-    except (OSError, ValueError, IndexError):
-        return None
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return "dead"
+    if fields[0] in "ZX":
+        return "dead"
+    # without an environment, or just being replaced by another program
+    return "other" if int(fields[6]) & _KERNEL else "unclear"
 
 
 def _processes(after: int | None) -> list[int]:
     """Numbers of processes; none where the system does not show them."""
     try:
         pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+        if after is None:
+            return pids
+        last = int(Path("/proc/loadavg").read_text().split()[-1])
         largest = int(Path("/proc/sys/kernel/pid_max").read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, IndexError):
         return []
-    last = _last()
-    if after is None or last is None:
-        return pids
     # numbers are given in turn, and begin again after the largest: few are newer than a command that just ended
     return [pid for pid in pids if 0 < (pid - after) % largest <= (last - after) % largest]
 

@@ -17,7 +17,7 @@ def printed_numbers(text: str, json_path: str | None) -> list[float]:
     try:
         return _read(text, json_path)
     except RecursionError:
-        raise DrawError(f"printed JSON that is nested too deeply; {_CURE}") from None
+        raise DrawError(f"printed JSON that is nested too deeply; {_CURE}", "not a number") from None
 
 
 def _read(text: str, json_path: str | None) -> list[float]:

@@ -136,6 +136,14 @@ def test_a_body_of_just_the_allowed_size_is_read(monkeypatch: pytest.MonkeyPatch
                 assert "more than 2 MB after decompression" in failure(server.url)
 
 
+@pytest.mark.parametrize("depth", [300, 900, 1_000, 100_000])  # some can be read, but not shown
+@pytest.mark.parametrize("value", [None, "0.0"])
+def test_deep_json_is_a_failure(depth: int, value: str | None) -> None:
+    with hostile(answering(b"[" * depth + b"]" * depth)) as server:
+        failure(server.url, value=value)
+        assert one(server.url, value=value, on_failure="encode").tolist() == [[0.0, 1.0]]
+
+
 def test_a_body_is_bounded_as_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MOST_SENT", 2**21)
     with hostile(endless(b"HTTP/1.1 200 OK\r\n\r\n", b" " * 100_000, 0)) as server:

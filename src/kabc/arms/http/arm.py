@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.arms.failures import Policy
+from kabc.arms.failures import DrawError, Policy
 from kabc.arms.http.answers import AnswerReader
 from kabc.arms.http.calls import Call
 from kabc.arms.http.client import Client, Reply
@@ -118,7 +119,9 @@ class HttpArm:
                 self._host.refused(self.name, wave, reply.status, reply.retry_after)
                 if self._ending:
                     stop.set()
-        return self._reader.read(reply, keys)
+        with suppress(RecursionError):
+            return self._reader.read(reply, keys)
+        raise DrawError("answered JSON that is nested too deeply; call it by hand, or see on_failure=", "not JSON")
 
     def _reply(self, prompt: str, keys: Keys) -> Reply:
         """Make one call. What goes wrong is raised anew: a traceback shows what the client holds."""

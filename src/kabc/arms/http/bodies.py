@@ -41,7 +41,8 @@ def _encodings(response: httpx.Response) -> list[str]:
     if not known:
         raise DrawError(
             f"answered in the encoding {', '.join(names)[:40]!r}, and kabc reads {ENCODINGS}; "
-            "leave Accept-Encoding out of headers="
+            "leave Accept-Encoding out of headers=",
+            "unknown encoding",
         )
     return names
 
