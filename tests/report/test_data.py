@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +15,20 @@ from numpy.typing import NDArray
 import kabc
 from kabc.core.evidence.pairs import Evidence
 from kabc.report.apart_graph import Edge, apart_graph
-from kabc.report.arm_map import arm_map, classical_scaling, energy_distances
+from kabc.report.arm_map import arm_map, classical_scaling, energy_points
 from kabc.report.counts import sample_counts
 from kabc.report.nodes import nodes_of, plain, shorten
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result, Trace
 from tests.report.examples import full_result, result_of
+
+
+def energy_distances(rows: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """Squared distances of the points."""
+    points = energy_points(rows)
+    return np.asarray(((points[:, None] - points) ** 2).sum(axis=2))
+
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=12)
 
@@ -169,7 +177,7 @@ def test_texts_have_distances_too() -> None:
 
 
 def test_without_samples_or_distances_there_is_no_map_and_the_error_says_so() -> None:
-    with pytest.raises(kabc.SettingsError, match="keeps no samples"):
+    with pytest.raises(kabc.SettingsError, match="no samples were kept"):
         arm_map(without_distances(result_of([0, 1])))
 
 

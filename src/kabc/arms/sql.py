@@ -22,6 +22,7 @@ from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.secrets import hide_url, hide_words
 from kabc.core.words import counted
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ def sql_arms(
     """
     file = _duckdb_file(database)
     rows = _from_server(query, database, arm) if file is None else _from_duckdb(query, file)
-    return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
+    arms = arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
+    arms.source = f"{hide_url(database)}: {hide_words(query)}"
+    return arms
 
 
 def database_file(database: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kabc.cli import exits
+from kabc.cli.calls import Call
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -103,6 +104,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard er
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
 Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report.")]
+Title = Annotated[str | None, typer.Option(help="Title of the report. Default: made from the name of the file.")]
 
 
 @app.callback()
@@ -142,6 +144,7 @@ def run(
     watch: WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
     report: Report = None,
+    title: Title = None,
     certificate: Certificate = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -157,8 +160,8 @@ def run(
 
     settings = configured(config, _given(ctx.params))
     show_commands(settings, config, quiet=quiet or bool(command))
-    ends = bool(ctx.obj)
-    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate, debug=debug, last=ends)
+    call = ctx.obj or Call()
+    return run_it(settings, config, call, as_json=as_json, quiet=quiet, certificate=certificate, debug=debug)
 
 
 @app.command()
@@ -296,6 +299,7 @@ def show(
     result: Annotated[Path, typer.Argument(help="File written by kabc run --save.")],
     certificate: Certificate = False,
     report: Report = None,
+    title: Title = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -305,7 +309,8 @@ def show(
     """
     from kabc.cli.show import show_it
 
-    return show_it(result, report, as_json=as_json, certificate=certificate, last=bool(ctx.obj))
+    call = ctx.obj or Call()
+    return show_it(result, report, title, as_json=as_json, certificate=certificate, last=call.last)
 
 
 @app.command()
@@ -346,7 +351,7 @@ def dispatch(arguments: Sequence[str] | None) -> int:
     exits.print_anything()
     last = arguments is None  # the words are those of the process, which ends after this command
     try:
-        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False, obj=last)
+        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False, obj=Call(tuple(words), last))
     except _UsageError as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)
         return exits.fail(f"{message} (see kabc --help)", exits.BAD_INPUT, as_json=as_json)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
+from kabc.cli.calls import Call
 from kabc.cli.live import LivePanel
 from kabc.cli.show import deliver, expect_other_files, expect_paths
 from kabc.config.models import Config
@@ -23,23 +24,30 @@ from kabc.strategies import needs_kernel
 def run_it(
     config: Config,
     config_file: Path | None,
+    call: Call,
     *,
     as_json: bool,
     quiet: bool,
     certificate: bool,
     debug: bool = False,
-    last: bool = False,
 ) -> int:
-    """Draw, decide, print and save. The exit code says how the run ended. `last`: the process ends after it."""
+    """Draw, decide, print and save. The exit code says how the run ended."""
     # before any sample is drawn, because samples may cost money
     expect_paths(config.save, config.report)
     if config.save or config.report:
         read = input_files(config) + ([] if config_file is None else [str(config_file)])
         expect_other_files(config.save, config.report, read)
-    with command_interrupts(Ticker(not quiet), to_the_end=last) as interrupts:
+    with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
         result, failed = _ended(config, quiet)
         interrupts.over()
-        code = deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)
+        code = deliver(
+            call.recorded(result),
+            save=config.save,
+            report=config.report,
+            title=config.title,
+            as_json=as_json,
+            certificate=certificate,
+        )
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)

@@ -15,12 +15,20 @@ from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
 
-def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
+def deliver(
+    result: Result,
+    *,
+    save: str | None,
+    report: str | None,
+    as_json: bool,
+    certificate: bool,
+    title: str | None = None,
+) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
     files: list[tuple[str, str | None, Callable[[str], None]]] = [
         ("saved", save, result.save),
-        ("report", report, partial(_report, result)),
+        ("report", report, partial(_report, result, title)),
     ]
     left = [path for _, path, _ in files if path is not None]
     try:
@@ -67,10 +75,10 @@ def expect_other_files(save: str | None, report: str | None, inputs: Sequence[st
         raise SettingsError(f"--save and --report are the same file, {report}; choose another path for one of them")
 
 
-def _report(result: Result, path: str) -> None:
+def _report(result: Result, title: str | None, path: str) -> None:
     from kabc.report.html import write_report
 
-    write_report(result, path)
+    write_report(result, path, title)
 
 
 def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
@@ -101,7 +109,15 @@ def print_strategies(*, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool, last: bool = False) -> int:
+def show_it(
+    path: Path,
+    report: str | None,
+    title: str | None = None,
+    *,
+    as_json: bool,
+    certificate: bool,
+    last: bool = False,
+) -> int:
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
@@ -110,7 +126,7 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool,
     result = load_result(path)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, save=None, report=report, as_json=as_json, certificate=certificate)
+        return deliver(result, save=None, report=report, title=title, as_json=as_json, certificate=certificate)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from unicodedata import category
 
 _IRREGULAR = {"category": "categories", "entry": "entries", "has": "have", "is": "are", "try": "tries"}
@@ -17,6 +18,12 @@ def counted(number: int, noun: str) -> str:
 def plural(number: int, word: str) -> str:
     """The word as it stands after or before this number: "sample" or "samples", "is" or "are"."""
     return word if number == 1 else _IRREGULAR.get(word, f"{word}s")
+
+
+def few(texts: Sequence[str], most: int = 6, between: str = ", ") -> str:
+    """The first texts, and how many more there are: "a, b and 229 more"."""
+    more = len(texts) - most
+    return between.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def percent(probability: float) -> str:

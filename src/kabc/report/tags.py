@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
-from kabc.report.svg import clean
+from kabc.report.svg.canvas import clean, colour_of
 
 
 def name(text: str) -> str:
@@ -17,14 +17,36 @@ def details(summary: str, inside: str, short: bool = False) -> str:
     return f"<details{' class=short' if short else ''}><summary>{clean(summary)}</summary>{inside}</details>"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[int] = ()) -> str:
-    """A table of cells that are escaped already."""
+def bullets(texts: Sequence[str]) -> str:
+    """A list of texts."""
+    return f"<ul>{''.join(f'<li>{clean(text)}</li>' for text in texts)}</ul>"
 
-    def line(tag: str, cells: Sequence[str]) -> str:
-        marks = [" class=n" if place in numeric else "" for place in range(len(cells))]
-        inside = "".join(f"<{tag}{mark}>{cell}</{tag}>" for mark, cell in zip(marks, cells, strict=True))
-        return f"<tr>{inside}</tr>"
 
-    body = "".join(line("td", row) for row in rows)
-    whole = f"<table><thead>{line('th', heads)}</thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll tall" tabindex="0">{whole}</div>'
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Container[int] = (), label: str = "") -> str:
+    """A table of cells that are escaped already. The first cell names its row. `label` is for screen readers."""
+    head = "".join(f'<th scope="col"{_mark(place, numeric)}>{cell}</th>' for place, cell in enumerate(heads))
+    body = "".join(f"<tr>{row_of(row, numeric)}</tr>" for row in rows)
+    return scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", label)
+
+
+def row_of(cells: Sequence[str], numeric: Container[int]) -> str:
+    """The cells of a row."""
+    first = f'<th scope="row"{_mark(0, numeric)}>{cells[0]}</th>'
+    return first + "".join(f"<td{_mark(place, numeric)}>{cell}</td>" for place, cell in enumerate(cells[1:], 1))
+
+
+def _mark(place: int, numeric: Container[int]) -> str:
+    return " class=n" if place in numeric else ""
+
+
+def scrolling(inside: str, label: str = "") -> str:
+    """What may be larger than its frame. The keyboard reaches it, to scroll."""
+    spoken = f' role="region" aria-label="{clean(label)}"' if label else ""
+    return f'<div class="scroll tall" tabindex="0"{spoken}>{inside}</div>'
+
+
+def badge(group: int) -> str:
+    """The number of a group in its colour."""
+    text = f'<text class="in node-ink" x="10" y="13.2" text-anchor="middle">{group + 1}</text>'
+    mark = f'<circle class="{colour_of(group)}" cx="10" cy="10" r="10"/>{text}'
+    return f'<svg class="badge" width="22" height="22" viewBox="0 0 20 20" aria-hidden="true">{mark}</svg>'

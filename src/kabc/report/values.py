@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ _MOST_COLUMNS = 8
 _MOST_GROUPS = 12
 _MOST_LEVELS = 12  # up to this many different values, each has its own bar
 _BINS = (8, 40)  # smallest and largest number of bins
-_TAIL = 0.005  # this share of all values at each end goes into the outermost bins
+_BEYOND = 0.35  # values further out than the middle 90 % and this part of its width go into the outermost bins
+_GRID = np.linspace(0, 1, 1001)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -66,27 +68,30 @@ def group_values(result: Result) -> GroupValues:
     """The samples kept of each group, column by column."""
     rows = kept_rows(result)
     nodes = group_nodes(result, _MOST_GROUPS)
-    blocks = [np.concatenate([rows[arm] for arm in arms]) for arms in nodes.members]
+    kept = [[rows[arm] for arm in arms.tolist() if arm in rows] for arms in nodes.members]
+    groups = tuple(group for group, arms in zip(nodes.groups, kept, strict=True) if arms)
+    blocks = [np.concatenate(arms) for arms in kept if arms]
     d = blocks[0].shape[1]
     names = tuple(map(plain, column_names(result.columns, d)))
     features = {name: found[1] for name in names if (found := FEATURE.fullmatch(name))}
     known = [result.levels.get(column, {}) for column in result.columns] if len(result.columns) == d else [{}] * d
     columns = [
-        _column(name, [block[:, i] for block in blocks], known[i])
+        column_of(name, [block[:, i] for block in blocks], known[i])
         for i, name in enumerate(names)
         if name not in features
     ]
     columns.sort(key=lambda column: -column.gap)
     return GroupValues(
-        nodes.groups,
+        groups,
         tuple(columns[:_MOST_COLUMNS]),
         tuple(dict.fromkeys(features.values())),
         max(len(columns) - _MOST_COLUMNS, 0),
-        nodes.left_out,
+        len(result.groups) - len(groups),
     )
 
 
-def _column(name: str, groups: list[NDArray[Any]], known: dict[float, str]) -> Column:  # G arrays (m_g,)
+def column_of(name: str, groups: list[NDArray[Any]], known: Mapping[float, str]) -> Column:  # G arrays (m_g,)
+    """The values of one column in each group. `known` are the categories behind the numbers, where they are."""
     everything = np.concatenate(groups)
     values, counts = np.unique(everything, return_counts=True)
     numbers = everything.dtype.kind in "iuf"
@@ -101,9 +106,7 @@ def _column(name: str, groups: list[NDArray[Any]], known: dict[float, str]) -> C
 
 
 def _binned(name: str, everything: NDArray[Any], groups: list[NDArray[Any]]) -> Column:
-    low, high = np.quantile(everything, [_TAIL, 1 - _TAIL], method="nearest")
-    if not low < high:  # nearly all values are equal
-        low, high = everything.min(), everything.max()
+    low, high = _range(everything, groups)
     n_bins = int(np.clip(2 * min(map(len, groups)) ** (1 / 2), *_BINS))
     part = np.linspace(0.0, 1.0, n_bins + 1)
     edges = (1 - part) * low + part * high  # a difference high - low could overflow
@@ -112,6 +115,17 @@ def _binned(name: str, everything: NDArray[Any], groups: list[NDArray[Any]]) -> 
     return Column(name, edges, (), np.array(shares), np.array(quantiles, dtype=np.float64))
 
 
-def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: dict[float, str]) -> tuple[str, ...]:
+def _range(everything: NDArray[Any], groups: list[NDArray[Any]]) -> tuple[float, float]:
+    """Where most values are. Each group counts the same, so that a small one is not cut off beside a large one."""
+    pooled = np.concatenate([np.quantile(group, _GRID, method="nearest") for group in groups])
+    low, high = np.quantile(pooled, [0.05, 0.95], method="nearest").tolist()
+    with np.errstate(over="ignore"):
+        beyond = _BEYOND * (np.float64(high) - low)
+        within = max(low - beyond, everything.min()), min(high + beyond, everything.max())
+    # nearly all values may be equal
+    return within if within[0] < within[1] else (everything.min(), everything.max())
+
+
+def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: Mapping[float, str]) -> tuple[str, ...]:
     texts = level_texts(values, known)
     return tuple(plain(texts[i]) for i in kept.tolist())

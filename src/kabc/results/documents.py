@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from kabc.results.checks import expect_consistent, expect_pairs, expect_small
 from kabc.results.effects.documents import effects_document
 from kabc.results.failures import failures_document, failures_of
 from kabc.results.names import distinct, key_of, name_of, packed_name
+from kabc.results.origin import Origin
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
 from kabc.results.words import told_apart_by_number
@@ -85,6 +87,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "n_lost": int(result.n_lost),
         "spent": float(result.spent),
         "seconds": float(result.seconds),
+        "origin": None if result.origin is None else asdict(result.origin),
         "effects": effects_document(result.effects, key),
     }
 
@@ -163,6 +166,7 @@ def result_of(document: Document) -> Result:
         samples=_samples(document.samples, names),
         trace=None if document.trace is None else _trace(document.trace, len(names)),
         needs=None if document.needs is None else _by_name("needs", document.needs, names, keys),
+        origin=None if document.origin is None else Origin(**document.origin.model_dump()),
     )
     expect_small(document)
     return result

@@ -18,7 +18,10 @@ _MOST_KINDS = 4
 def failure_lines(failures: Mapping[Hashable, Failures]) -> list[str]:
     """A line for each of the arms that failed most often, and one for all others."""
     ranked = sorted(failures.items(), key=lambda entry: -entry[1].share)
-    lines = [f"failures: {_part(one)} of {name} ({_how(one)})" for name, one in ranked[:_MOST_ARMS]]
+    lines = [
+        f"failures: {_part(one)} of {name} ({how_it_failed(one)}; last: {one.last})"
+        for name, one in ranked[:_MOST_ARMS]
+    ]
     others = [one for _, one in ranked[_MOST_ARMS:]]
     if others:
         together = Failures(sum(one.count for one in others), tries=sum(one.tries for one in others))
@@ -30,11 +33,12 @@ def _part(one: Failures) -> str:
     return f"{one.count:,} of {counted(one.tries, 'try')}"
 
 
-def _how(one: Failures) -> str:
+def how_it_failed(one: Failures) -> str:
+    """The commonest kinds of failures with their counts."""
     kinds = sorted(one.kinds.items(), key=lambda entry: -entry[1])
     named = [f"{kind}: {count:,}" for kind, count in kinds[:_MOST_KINDS]]
     more = sum(count for _, count in kinds[_MOST_KINDS:])
-    return f"{', '.join([*named, f'other: {more:,}'] if more else named)}; last: {one.last}"
+    return ", ".join([*named, f"other: {more:,}"] if more else named)
 
 
 def failures_document(one: Failures) -> dict[str, Any]:

@@ -136,6 +136,15 @@ class FailuresPart(_Part):
     last: str = Field(description="what the last failure said")
 
 
+class OriginPart(_Part):
+    """When the answer was found, from what, and how. Keys and passwords are hidden."""
+
+    date: str = Field(description="when the run ended, in UTC, as in ISO 8601")
+    source: str = Field(default="", description="where the samples came from: a file, a query, commands, addresses")
+    command: str = Field(default="", description="the command line; empty: it was found in Python")
+    version: str = Field(default="", description="of kabc")
+
+
 class ContrastPart(_Part):
     """One way in which a group differs from the reference group."""
 
@@ -243,6 +252,7 @@ class Document(_Part):
     n_lost: Count = Field(default=0, description="draws that were paid for and gave no sample")
     spent: float = Field(ge=0, description="price of all samples and lost draws")
     seconds: float = Field(ge=0)
+    origin: OriginPart | None = None
     effects: EffectsPart | None = None
     certificate: str | None = Field(default=None, description="the certificate as text, where asked for")
     rounds: list[RoundPart] | None = None

@@ -17,6 +17,7 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.results import words
 from kabc.results.effects.compute import effects_of
 from kabc.results.effects.values import Effects
+from kabc.results.origin import Origin
 from kabc.strategies.answers import Guarantee, Round, Status
 
 
@@ -71,7 +72,8 @@ class Result:
 
     `labels` are numbered from 0, by first appearance in arm order. Texts and JSON call label 0 group 1. Labels are
     certified only when `status` is "decided"; otherwise they are a best guess, and what is certified is in `evidence`
-    and `n_groups_at_least`. Two results are equal if all their values are, also after `save` and `load_result`.
+    and `n_groups_at_least`. Two results are equal if all their values but `origin` are, also after `save` and
+    `load_result`.
 
     Attributes
     ----------
@@ -112,6 +114,8 @@ class Result:
         Names of the columns of a sample, where known.
     trace : Trace or None
         How the evidence grew; None with more than 40 arms.
+    origin : Origin or None
+        When the answer was found, from what, and by which command line; None in files of older versions.
 
     Examples
     --------
@@ -151,6 +155,7 @@ class Result:
     samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
     trace: Trace | None = field(default=None, repr=False)
     needs: dict[Hashable, int] | None = None
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def certified(self) -> bool:
@@ -237,9 +242,10 @@ class Result:
 
         Parameters
         ----------
-        kind : {"values", "pairs", "graph", "map", "trace", "counts"}, default "values"
-            What to draw: the values of each group; the evidence of every pair; which pairs are not told apart; arms
-            with similar samples side by side; the evidence over time; the samples of each arm.
+        kind : {"values", "odd", "pairs", "graph", "map", "trace", "counts"}, default "values"
+            What to draw: the values of each group; arms that stand out, against all others; the evidence of every pair;
+            which pairs are not told apart; arms with similar samples side by side; the evidence over time; the samples
+            of each arm. With many arms, pictures of pairs show groups.
         backend : {"matplotlib", "plotly"}, default "matplotlib"
             The library that draws.
 
@@ -271,7 +277,7 @@ class Result:
         return words.certificate(self)
 
     def __eq__(self, other: object) -> bool:
-        """Equal values in every field, NaN included."""
+        """Equal values in every field but `origin`, NaN included."""
         return _same_fields(self, other) if isinstance(other, Result) else NotImplemented
 
     def __hash__(self) -> int:
@@ -282,7 +288,8 @@ class Result:
 
 
 def _same_fields(mine: Any, other: Any) -> bool:
-    return all(_same(getattr(mine, entry.name), getattr(other, entry.name)) for entry in fields(mine))
+    compared = [entry.name for entry in fields(mine) if entry.compare]
+    return all(_same(getattr(mine, name), getattr(other, name)) for name in compared)
 
 
 def _same(mine: Any, other: Any) -> bool:

@@ -10,6 +10,7 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.core.partitions import Partition
 from kabc.core.words import counted
 from kabc.results.forecast import more_samples
+from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
 from kabc.running import watch
 from kabc.running.sources import Sources
@@ -71,6 +72,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         trace=ended.trace,
         k_doubt=getattr(strategy, "k_doubt", None),
         needs=None if refuted else _needs(strategy, sources),
+        origin=origin_now(sources.source),
     )
 
 

@@ -38,6 +38,7 @@ class Sources:
         self.names = tuple(name for name, _ in named)
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
+        self.source = about.source
         self.seed = seed
         self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(self.arms)

@@ -19,7 +19,7 @@ from kabc.arms.http.spending import Spending
 from kabc.arms.http.waiting import MAX_WAIT, hosts_of, origin_of
 from kabc.arms.values import Encoder, TextForm
 from kabc.arms.words import listed
-from kabc.core.words import counted
+from kabc.core.words import counted, few
 
 
 def http_arms(
@@ -141,7 +141,8 @@ def http_arms(
         for name, call in calls.items()
     }
     notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []), *_warned(calls))
-    return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price)
+    source = few(list(dict.fromkeys(call.shown_url for call in calls.values())))
+    return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price, source=source)
 
 
 def _warned(calls: Mapping[str, Call]) -> list[str]:
