@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,15 @@ _OPTIONS = [
     "--remote-debugging-pipe",
 ]
 
+# the browser reads from descriptor 3 and writes to 4
+_LAUNCHER = """
+import fcntl, os, sys
+ours = [fcntl.fcntl(int(given), fcntl.F_DUPFD, 10) for given in sys.argv[1:3]]
+for descriptor, place in zip(ours, (3, 4)):
+    os.dup2(descriptor, place, inheritable=True)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
 
 class Browser:
     """One page in one browser, until the end of a `with`."""
@@ -35,8 +45,7 @@ class Browser:
         self._folder = tempfile.TemporaryDirectory(prefix="kabc-browser-", ignore_cleanup_errors=True)
         theirs_in, self._to = os.pipe()
         self._from, theirs_out = os.pipe()
-        # the browser reads from descriptor 3 and writes to 4; the shell moves ours there
-        words = ["sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", BROWSER, *_OPTIONS]
+        words = [sys.executable, "-c", _LAUNCHER, str(theirs_in), str(theirs_out), BROWSER, *_OPTIONS]
         self._process = subprocess.Popen(
             [*words, f"--user-data-dir={self._folder.name}"],
             pass_fds=(theirs_in, theirs_out),

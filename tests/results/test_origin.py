@@ -36,7 +36,7 @@ def test_a_table_says_which_file_it_was(tmp_path: Path) -> None:
 def test_queries_commands_and_addresses_are_sources_without_their_keys(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "runs.db") as database:
         database.execute("create table runs (host text, seconds real)")
-        database.execute("insert into runs values ('a', 1.0), ('b', 2.0)")
+        database.execute("insert into runs values ('a', 1.0), ('a', 1.5), ('b', 2.0), ('b', 2.5)")
     database.close()
     query = "select * from runs"
     assert sql_arms(query, str(tmp_path / "runs.db"), arm="host").source == f"{tmp_path / 'runs.db'}: {query}"

@@ -121,7 +121,8 @@ def energy_points(rows: list[NDArray[Any]]) -> Array:  # N arrays (m_i, d) -> (N
     The energy distance is 2 E|x - y| - E|x - x'| - E|y - y'|. In one dimension it is 2 times the integral of
     (F_x - F_y)^2. So a point holds the steps of a distribution function.
     """
-    ends = np.cumsum([len(block) for block in rows])[:-1]
+    sizes = np.array([len(block) for block in rows])
+    arms = np.repeat(np.arange(len(rows)), sizes)
     ranks = np.column_stack([_ranks(column) for column in np.concatenate(rows).T])
     d = ranks.shape[1]
     n_directions = int(np.clip(_MOST_PLACES // len(ranks), *_DIRECTIONS))
@@ -129,17 +130,19 @@ def energy_points(rows: list[NDArray[Any]]) -> Array:  # N arrays (m_i, d) -> (N
     directions = np.eye(1) if d == 1 else normal / np.linalg.norm(normal, axis=0)
     n_lines = directions.shape[1]
     most = int(np.clip(_MOST_VALUES // (len(rows) * n_lines), _FEWEST_STEPS, _MOST_STEPS))
-    lines = (np.split(ranks @ direction, ends) for direction in directions.T)
-    return np.concatenate([_steps(line, most) for line in lines], axis=1) / math.sqrt(n_lines)
+    lines = (_steps(ranks @ direction, arms, sizes, most) for direction in directions.T)
+    return np.concatenate(list(lines), axis=1) / math.sqrt(n_lines)
 
 
-def _steps(arms: list[Array], most: int) -> Array:  # N arrays (m_i,) -> (N, grid)
-    pool = np.concatenate(arms)
-    points = np.unique(pool[:: max(len(pool) // _ENOUGH, 1)])
+def _steps(line: Array, arms: NDArray[np.intp], sizes: NDArray[np.intp], most: int) -> Array:  # (n,), (n,), (N,)
+    """The distribution function of each arm at points of a line, weighted by the distance to the next: (N, grid)."""
+    points = np.unique(line[:: max(len(line) // _ENOUGH, 1)])
     if len(points) > most:
         points = points[np.linspace(0, len(points) - 1, most).astype(int)]
-    steps = [np.searchsorted(np.sort(arm), points[:-1], side="right") / len(arm) for arm in arms]
-    return np.asarray(np.array(steps) * np.sqrt(2 * np.diff(points)))
+    first = np.searchsorted(points, line, side="left")  # the first point that is not below a sample
+    counts = np.bincount(arms * (len(points) + 1) + first, minlength=len(sizes) * (len(points) + 1))
+    below = np.cumsum(counts.reshape(len(sizes), -1)[:, : len(points) - 1], axis=1) / sizes[:, None]
+    return np.asarray(below * np.sqrt(2 * np.diff(points)))
 
 
 def _ranks(column: NDArray[Any]) -> Array:  # (n,)

@@ -11,13 +11,13 @@ import hashlib
 import os
 
 from kabc.core.files import write_text
-from kabc.report.answer import answer_section
-from kabc.report.arms_table import arms_section
-from kabc.report.closing import certificate_section, settings_section
-from kabc.report.figures import odd_section, pictures_section, values_section
-from kabc.report.groups import effects_section, groups_section
-from kabc.report.head import origin_section, title_of
-from kabc.report.script import SCRIPT
+from kabc.report.page.answer import answer_section
+from kabc.report.page.arms_table import arms_section
+from kabc.report.page.closing import certificate_section, settings_section
+from kabc.report.page.figures import odd_section, pictures_section, values_section
+from kabc.report.page.groups import effects_section, groups_section
+from kabc.report.page.head import origin_section, title_of
+from kabc.report.page.script import SCRIPT
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
 from kabc.results.values import Result

@@ -181,7 +181,12 @@ _MEDIA = """@media (max-width: 40rem) {
   .figures { grid-template-columns: 1fr 1fr; }
   figure, .card, .verdict, tr { break-inside: avoid; }
   h2, h3 { break-after: avoid; }
-  .tall { max-height: none; overflow: visible; }
+  .tall, .scroll { max-height: none; overflow: visible; }
+  table { font-size: 8pt; }
+  th, td { padding-right: .45rem; }
+  .tall td:not(.n), .tall td:last-child:not(.n), #arms-table tbody th { min-width: 0; }
+  th[scope=col] { white-space: normal; }
+  a[data-group] { display: none; }
   .tall thead, #arms-table tbody th { position: static; }
   #arms-tools { display: none; }
   .printed { display: block; }

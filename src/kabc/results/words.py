@@ -298,12 +298,15 @@ def _rounds(result: Result) -> str:
 
 def _closest_pair(result: Result) -> str:
     """The pair that was told apart by the smallest margin in the latest round."""
-    strength = np.where(result.evidence.told_apart, result.evidence.strength, np.nan)
-    if not (strength > 1).any():
+    found = result.evidence
+    strength = np.where(found.told > 0, found.block_strength, np.nan)
+    above = strength > 1
+    if not above.any():
         return ""
-    i, j = np.unravel_index(int(np.nanargmin(np.where(strength > 1, strength, np.nan))), strength.shape)
+    rows, columns = np.nonzero(above & (strength == strength[above].min()))
+    i, j = min((min(pair), max(pair)) for pair in zip(rows.tolist(), found.compared[columns].tolist(), strict=True))
     pair = f"{one_line(result.names[i])} and {one_line(result.names[j])}"
-    return f"closest pair told apart: {pair}, {strength[i, j]:.3g} times its threshold"
+    return f"closest pair told apart: {pair}, {strength[above].min():.3g} times its threshold"
 
 
 def _listed(needs: dict[Hashable, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from kabc.core.words import few
 from kabc.report.apart_graph import ApartGraph
 from kabc.report.arm_map import ArmMap
 from kabc.report.nodes import MOST_NODES
-from kabc.report.svg.canvas import LETTER, WIDTH, Canvas, colour_of, fitting, stroke_of, written
+from kabc.report.svg.canvas import LETTER, N_GROUP_COLOURS, WIDTH, Canvas, colour_of, fitting, stroke_of, written
 
 _NODE = 8.0  # radius
 _ROOM = (WIDTH - 120, WIDTH - 60)  # for points; the rest is for names
@@ -72,16 +73,17 @@ def _named_points(canvas: Canvas, points: NDArray[np.float64], names: Sequence[s
 
 
 def _many_points(canvas: Canvas, points: NDArray[np.float64], arms: ArmMap) -> None:
-    """The arms of a group as dots of one path, with the number of the group in their middle; odd ones as points."""
+    """Arms as dots, with the numbers of large groups in their middle. The odd ones are points with a name."""
     groups = np.array(arms.groups)
     odd = list(arms.odd[:_MOST_LABELS])
-    sizes = {group: int(np.count_nonzero(groups == group)) for group in set(arms.groups)}
-    large = sorted(sizes, key=lambda group: -sizes[group])
-    for group in large:
-        dots = points[(groups == group) & ~np.isin(np.arange(len(groups)), odd)]
+    others = ~np.isin(np.arange(len(groups)), odd)
+    for colour in range(N_GROUP_COLOURS):  # a path for each colour, however many groups there are
+        dots = points[(groups % N_GROUP_COLOURS == colour) & others]
         if len(dots):
             path = "".join(f"M{written(x)} {written(y)}h0" for x, y in dots.tolist())
-            canvas.add("path", f"dots {stroke_of(group)}", tip=f"group {group + 1}", d=path)
+            canvas.add("path", f"dots {stroke_of(colour)}", d=path)
+    sizes = Counter(arms.groups)
+    large = sorted(sizes, key=lambda group: -sizes[group])
     taken = [_around(points[arm], _NODE) for arm in odd]
     for arm in odd:
         (x, y), group = points[arm].tolist(), arms.groups[arm]

@@ -6,8 +6,8 @@ import numpy as np
 
 from kabc.core.words import counted, few
 from kabc.report.nodes import MOST_NODES
+from kabc.report.page.tags import bullets, details, table
 from kabc.report.svg import clean
-from kabc.report.tags import bullets, details, table
 from kabc.results.values import Result
 from kabc.results.words import claim_title
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from kabc.core.words import counted, percent, plural
 from kabc.report.nodes import by_group, names_of
+from kabc.report.page.tags import bullets, details, name, table
 from kabc.report.svg import clean
-from kabc.report.tags import bullets, details, name, table
 from kabc.results.failures import how_it_failed
 from kabc.results.values import Result
 from kabc.results.words import (
@@ -65,7 +65,7 @@ def _doubts(result: Result) -> str:
     shown = bullets(doubts[:_MOST_LINES])
     if len(doubts) > _MOST_LINES:
         shown += details(f"and {counted(len(doubts) - _MOST_LINES, 'more doubt')}", bullets(doubts[_MOST_LINES:]))
-    lines = "".join(f"<p>{clean(line)}.</p>" for line in certified_lines(result))
+    lines = "".join(f"<p>{clean(line[0].upper() + line[1:])}.</p>" for line in certified_lines(result))
     return f"<p>The samples speak against what a certificate assumes:</p>{shown}{lines}"
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from kabc.core.words import counted
 from kabc.report.nodes import names_of, plain
+from kabc.report.page.tags import Row, badge, details, name, table
 from kabc.report.svg import clean
-from kabc.report.tags import badge, details, name, table
 from kabc.results.effects.values import ColumnEffect, Effects
 from kabc.results.effects.words import (
     MOST_COLUMNS,
@@ -26,8 +26,6 @@ _MOST_MEMBERS = 30
 _SHOWN_OF_MANY = 6
 _MOST_ROWS = 200  # of the table of effects
 _MOST_LEVELS = 6
-
-Row = list[str]  # cells, escaped
 
 _HEADS = ["Group", "Column", "Samples kept", "Median", "5 %", "95 %", "Mean", "SD", "Against the largest group"]
 _NUMBERS = (0, 2, 3, 4, 5, 6, 7)
@@ -130,7 +128,7 @@ def _figures(column: ColumnEffect) -> Row:
     """Median, 5 %, 95 %, mean and sd; for categories their shares."""
     if column.shares:
         listed = ", ".join(f"{plain(level)} ({per_cent(share)})" for level, share in column.shares[:_MOST_LEVELS])
-        return [clean(listed), "", "", "", ""]
+        return [clean(listed), None, None, None, None]
     places = decimals(column.high - column.low, column.median if column.low > 0 else math.inf)
     values = (column.median, column.low, column.high, column.mean, column.sd)
     return [clean(figure(value, places)) for value in values]

@@ -10,9 +10,9 @@ import numpy as np
 from kabc.core.arrays import Array
 from kabc.core.words import counted
 from kabc.report.nodes import MOST_NODES, names_of, odd_arms, plain
+from kabc.report.page.tags import name, row_of, scrolling
 from kabc.report.style import PRINTED
 from kabc.report.svg import clean
-from kabc.report.tags import name, row_of, scrolling
 from kabc.results.effects.values import ArmEffect, ColumnEffect
 from kabc.results.effects.words import figures, values_text
 from kabc.results.values import Result

@@ -6,6 +6,8 @@ from collections.abc import Container, Sequence
 
 from kabc.report.svg.canvas import clean, colour_of
 
+Row = Sequence[str | None]  # cells
+
 
 def name(text: str) -> str:
     """A name, kept from mixing its direction of writing with that of the page."""
@@ -22,17 +24,23 @@ def bullets(texts: Sequence[str]) -> str:
     return f"<ul>{''.join(f'<li>{clean(text)}</li>' for text in texts)}</ul>"
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Container[int] = (), label: str = "") -> str:
+def table(heads: Sequence[str], rows: Sequence[Row], numeric: Container[int] = (), label: str = "") -> str:
     """A table of cells that are escaped already. The first cell names its row. `label` is for screen readers."""
     head = "".join(f'<th scope="col"{_mark(place, numeric)}>{cell}</th>' for place, cell in enumerate(heads))
     body = "".join(f"<tr>{row_of(row, numeric)}</tr>" for row in rows)
     return scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", label)
 
 
-def row_of(cells: Sequence[str], numeric: Container[int]) -> str:
-    """The cells of a row."""
-    first = f'<th scope="row"{_mark(0, numeric)}>{cells[0]}</th>'
-    return first + "".join(f"<td{_mark(place, numeric)}>{cell}</td>" for place, cell in enumerate(cells[1:], 1))
+def row_of(cells: Row, numeric: Container[int]) -> str:
+    """The cells of a row. None belongs to the cell before it."""
+    parts = [f'<th scope="row"{_mark(0, numeric)}>{cells[0]}</th>']
+    for place, cell in enumerate(cells[1:], 1):
+        if cell is None:
+            continue
+        width = next((more for more, one in enumerate(cells[place + 1 :]) if one is not None), 0)
+        mark = f' colspan="{width + 1}"' if width else _mark(place, numeric)
+        parts.append(f"<td{mark}>{cell}</td>")
+    return "".join(parts)
 
 
 def _mark(place: int, numeric: Container[int]) -> str:

@@ -12,10 +12,10 @@ from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
 from kabc.report.nodes import MOST_NODES, by_group, odd_arms
 from kabc.report.odd_ones import OddArm, odd_ones
+from kabc.report.page.tags import badge
+from kabc.report.page.tags import name as _name
 from kabc.report.pair_map import PairMap, group_map, pair_map
 from kabc.report.svg import clean
-from kabc.report.tags import badge
-from kabc.report.tags import name as _name
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
