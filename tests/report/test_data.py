@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import kabc
 from kabc.core.evidence.pairs import Evidence
+from kabc.report import report_html
 from kabc.report.apart_graph import Edge, apart_graph
 from kabc.report.arm_map import arm_map, classical_scaling, energy_points
 from kabc.report.counts import sample_counts
@@ -295,3 +296,19 @@ def test_codes_of_categories_are_not_taken_for_numbers() -> None:
     codes = [2.0**40 + 7 * i for i in range(3)]
     (column,) = group_values(values_of([*codes, -1.0], codes)).columns
     assert column.levels == ("missing", "category 1", "category 2", "category 3")
+
+
+def test_failures_and_missing_values_are_not_drawn_as_zeros() -> None:
+    rng = np.random.default_rng(0)
+    failed = rng.random(60) < 0.4
+    rows = np.column_stack([np.where(failed, 0.0, rng.normal(50, 1, 60)), failed])
+    calm = np.column_stack([rng.normal(50, 1, 60), np.zeros(60)])
+    lost = np.column_stack([np.zeros(60), np.ones(60)])
+    result = full_result([0, 1, 2], columns=("seconds", "failed"), notes=("failures: encoded as a value",))
+    result = dataclasses.replace(result, samples=dict(zip(result.names, (rows, calm, lost), strict=True)))
+    values = group_values(result)
+    (column,) = [column for column in values.columns if column.name == "seconds"]
+    assert column.edges[0] > 40
+    np.testing.assert_allclose(column.shares.sum(axis=1), [1, 1, 0])
+    assert np.isnan(column.quantiles[2]).all()
+    report_html(result)

@@ -46,7 +46,7 @@ def _figure(title: str, picture: str, caption: str) -> str:
 
 def _pairs(result: Result) -> str:
     if len(by_group(result)) <= MOST_NODES:
-        sure = "" if result.assumptions else ", which is certified"
+        sure = "" if result.assumptions or result.status == "stopped" else ", which is certified"
         return _figure(
             "Evidence of every pair",
             svg.draw_pairs(pair_map(result)),

@@ -42,6 +42,8 @@ def _place(column: Column, value: float, left: float) -> float:
 
 
 def _quantiles(canvas: Canvas, column: Column, row: int, left: float, y: float) -> None:
+    if np.isnan(column.quantiles[row]).any():  # this group has no value
+        return
     low, lower, middle, upper, high = (_place(column, float(value), left) for value in column.quantiles[row])
     canvas.line(low, y, high, y, "whisker")
     canvas.line(lower, y, upper, y, "box")
@@ -71,7 +73,9 @@ def _summary(column: Column, groups: Sequence[int]) -> str:
             for g, s in zip(groups, column.shares, strict=True)
         ]
     else:
-        parts = [f"group {g + 1} median {q[2]:.4g}" for g, q in zip(groups, column.quantiles, strict=True)]
+        parts = [
+            f"group {g + 1} median {q[2]:.4g}" for g, q in zip(groups, column.quantiles, strict=True) if q[2] == q[2]
+        ]
     return f"Values of {column.name}: " + ", ".join(parts)
 
 
