@@ -126,7 +126,7 @@ def test_the_table_has_every_arm_with_its_quantiles_odd_ones_first() -> None:
     table = text[text.index('<table id="arms-table"') :]
     table = table[: table.index("</table>")]
     names = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', table)
-    assert sorted(names) == sorted(fleet_of_3000().names)
+    assert sorted(names) == sorted(map(str, fleet_of_3000().names))
     assert set(names[:3]) == {f"node-{arm:04d}.eu-west.example.net" for arm in ODD}
     assert table.count("data-sort") == 5 + 3 + 1 + 3 + 1  # facts, quantiles, share of failures, quantiles, evidence
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.words import counted
 from kabc.report.nodes import MOST_NODES, names_of, odd_arms, plain
 from kabc.report.page.tags import name, row_of, scrolling
@@ -154,7 +154,7 @@ def _cells(column: ColumnEffect | None, levels: Levels | None) -> list[str]:
     return [clean(plain(values_text(column)))]
 
 
-def least_across(result: Result) -> tuple[Array, Array]:  # -> (N,), (N,)
+def least_across(result: Result) -> tuple[Array, Index]:  # -> (N,), (N,)
     """For each arm the least evidence against an arm of another group, and that arm. Infinite if there is none."""
     evidence, labels = result.evidence, np.asarray(result.labels)
     columns = labels[evidence.compared]

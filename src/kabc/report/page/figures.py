@@ -122,7 +122,8 @@ def odd_section(result: Result) -> str:
     more = f" {counted(odd.left_out, 'more arm')} that stand out: see the table of all arms." if odd.left_out else ""
     said = (
         "Arms of small groups whose values differ most from all other arms together, the oddest first; descriptive. "
-        f"Grey: all other arms. Coloured line: this arm.{more}"
+        "Grey: all other arms. Coloured line: this arm. Values beyond the frame are counted in the outermost bar."
+        f"{more}"
     )
     return f'<h2>Odd ones first</h2><p class="soft">{said}</p><div class="small-multiples">{figures}</div>\n'
 
@@ -150,7 +151,7 @@ def _columns(result: Result) -> str:
         said.append(
             "Each row is a group. Heights say how often a value occurs among the samples kept. Numbers have a strip "
             "below: the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns "
-            "with the largest differences come first."
+            "with the largest differences come first. Values beyond the frame are counted in the outermost bar."
         )
     if values.columns_left_out:
         said.append(f"{counted(values.columns_left_out, 'column')} with smaller differences left out.")
