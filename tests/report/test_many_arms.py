@@ -19,6 +19,7 @@ from kabc.report.page.arms_table import least_across
 from kabc.report.plots import BACKENDS, PICTURES
 from kabc.results.values import Result
 from tests.report.examples import ODD, fleet, full_result, result_of
+from tests.report.test_data import without_distances
 from tests.report.test_html import Page
 
 MOST_NODES, MOST_BYTES = 5_000, 3_000_000
@@ -149,7 +150,7 @@ def test_a_picture_that_says_nothing_about_many_arms_is_left_out() -> None:
 
 @pytest.mark.parametrize("labels", [[0] * 60, [0] * 5, list(range(50))])
 def test_constant_data_and_points_in_one_place_are_drawn_without_a_warning(labels: list[int]) -> None:
-    result = full_result(labels, "budget")
+    result = without_distances(full_result(labels, "budget"))
     same = {name: np.ones((20, 1)) for name in result.names}
     text = report_html(dataclasses.replace(result, samples=same, columns=("value",)))
     assert "nan" not in re.sub(r"<script>.*?</script>", "", text.lower(), flags=re.DOTALL)
