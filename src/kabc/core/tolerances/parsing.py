@@ -171,6 +171,11 @@ def _read(said: object, what: str) -> tuple[Unit, float]:
             f"{what} is 0, and no number of samples can show that two arms are exactly the same; "
             "say the smallest difference that matters, such as '2%'"
         )
+    if size < unit.smallest:
+        raise SettingsError(
+            f"{what} is too small to be seen by a kernel; say at least {unit.words(unit.smallest)}, "
+            "or a tolerance for a high quantile of one column, such as {'p99.9': '10%'}"
+        )
     most = _MOST_OUTLIERS if unit is OUTLIERS else unit.largest
     if size > most:
         raise SettingsError(f"{what} is too large; at most {unit.words(most)} can be a tolerance")

@@ -54,8 +54,8 @@ class Tolerance(ABC):
     def moved(self, pool: Array, arms: Arms = None, times: float = 1.0) -> list[Moved]:  # (n, d), (n,)
         """Every change by itself, `times` as large as it was said."""
 
-    def changes(self, pool: Array, arms: Arms = None) -> list[Array]:  # (n, d), (n,) -> each (n, d)
-        """The changed pools. Shares are rounded to whole rows here; `distance` takes them exactly."""
+    def changes(self, pool: Array, arms: Arms = None) -> list[Array]:  # (n, d), (n,) -> each (m, d)
+        """The changed pools. Shares are rounded down to whole rows here; `distance` takes them exactly."""
         return [put_in(pool, one) for one in self.moved(pool, arms)]
 
     def distance(self, pool: Array, phi: Features, arms: Arms = None) -> float:  # (n, d), (n,)
@@ -79,10 +79,10 @@ def smallest_distance(before: Array, moved: list[Moved], phi: Features) -> float
 
 
 def thinned(pool: Array, arms: Arms) -> tuple[Array, Arms]:  # (n, d), (n,)
-    """At most as many rows as are useful, evenly spread over the pool."""
+    """At most as many rows as are useful, always the same ones of a pool of this length."""
     if len(pool) <= _MOST_ROWS:
         return pool, arms
-    at = (np.arange(_MOST_ROWS) * len(pool)) // _MOST_ROWS
+    at = np.sort(np.random.default_rng(0).permutation(len(pool))[:_MOST_ROWS])  # arms may stand in any order
     return pool[at], None if arms is None else arms[at]
 
 

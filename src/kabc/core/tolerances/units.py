@@ -12,6 +12,7 @@ Far means: as far beyond the largest (smallest) value of the pool as the pool is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -23,6 +24,7 @@ from kabc.core.arrays import Array
 from kabc.core.words import named
 
 _MOST = float(np.finfo(np.float64).max) / 4  # twice a changed value is still a number
+_LEAST_CHANGED = 20  # rows, where a share is changed
 
 
 class Moved(NamedTuple):
@@ -37,6 +39,7 @@ class Unit:
     """How values (n, c) with spreads (c,) are changed by a size, in two directions."""
 
     name: str
+    smallest: float  # sizes below cannot be shown
     largest: float  # sizes above are nonsense
     both: Callable[[Array, Array, float], tuple[Array, Array]]
     singular: str
@@ -65,10 +68,10 @@ def _far(values: Array, spread: Array, size: float) -> tuple[Array, Array]:
     return np.broadcast_to(2 * high - low, shape), np.broadcast_to(2 * low - high, shape)
 
 
-PERCENT = Unit("percent", 1e5, _times, "%", "%")
-SD = Unit("sd", 1e4, _deviations, "standard deviation", "standard deviations")
-SHIFT = Unit("shift", _MOST, _shift, "", "")
-OUTLIERS = Unit("outliers", 100.0, _far, "% outliers", "% outliers")
+PERCENT = Unit("percent", 0.0, 1e5, _times, "%", "%")
+SD = Unit("sd", 0.0, 1e4, _deviations, "standard deviation", "standard deviations")
+SHIFT = Unit("shift", 0.0, _MOST, _shift, "", "")
+OUTLIERS = Unit("outliers", 0.01, 100.0, _far, "% outliers", "% outliers")
 
 
 @dataclass(frozen=True)
@@ -117,27 +120,31 @@ def spreads(pool: Array, arms: NDArray[np.int64] | None = None) -> Array:  # (n,
 
     Arms that differ make a pool wide. What people call the standard deviation of their values is that of one arm.
     """
-    halves = pool / 2  # differences of halves are finite
+    most = np.abs(pool).max(axis=0)
+    scale = np.where(most > 0, most, 1.0)
+    values = pool / scale  # from -1 to 1: squares and sums are safe
     if arms is None:
-        away, free = halves - halves.mean(axis=0), len(pool) - 1
+        away, free = values - values.mean(axis=0), len(pool) - 1
     else:
         _, own, counts = np.unique(arms, return_inverse=True, return_counts=True)
-        means = np.zeros((len(counts), pool.shape[1]))
-        np.add.at(means, own, halves / counts[own][:, None])
-        away, free = halves - means[own], len(pool) - len(counts)
-    most = np.abs(away).max(axis=0)
-    scale = np.where(most > 0, most, 1.0)
+        sums = np.zeros((len(counts), pool.shape[1]))
+        np.add.at(sums, own, values)
+        away, free = values - (sums / counts[:, None])[own], len(pool) - len(counts)
     with np.errstate(over="ignore"):
-        spread = 2 * scale * np.sqrt(np.square(away / scale).sum(axis=0) / max(free, 1))
-    # rounding of the mean is no spread
-    return np.where(pool.min(axis=0) == pool.max(axis=0), 0.0, np.minimum(spread, _MOST))
+        spread = np.minimum(np.sqrt(np.square(away).sum(axis=0) / max(free, 1)) * scale, _MOST)
+    return np.where(np.ptp(values, axis=0) > 0, spread, 0.0)  # rounding of the mean is no spread
 
 
-def put_in(pool: Array, moved: Moved) -> Array:  # (n, d) -> (n, d)
-    """The changed pool as rows: the share, to whole rows and at least one, is spread evenly over the pool."""
-    n = len(pool)
-    count = min(max(round(moved.share * n), 1), n)
-    at = (np.arange(count) * n) // count
-    changed = pool.copy()
-    changed[at] = moved.rows[at]
+def put_in(pool: Array, moved: Moved) -> Array:  # (n, d) -> (m, d)
+    """The changed pool as rows.
+
+    Where only a share changes, the pool is repeated until the share is right to 5 %, and never above what was said.
+    """
+    if moved.share == 1:
+        return moved.rows
+    total = len(pool) * math.ceil(_LEAST_CHANGED / (moved.share * len(pool)))
+    count = math.floor(moved.share * total)
+    at = (np.arange(count) * total) // count  # evenly over the pool
+    changed = np.tile(pool, (total // len(pool), 1))
+    changed[at] = moved.rows[at % len(pool)]
     return changed
