@@ -14,7 +14,7 @@
 | r_k, p_k   | `RATIOS`, `SHARES` | shares of the wealth that bet r_k lambda; the p_k sum to 1                        |
 | L          | `log_inverse_alpha`| log(1 / alpha): the level of a statement                                         |
 
-If theta >= eps, there is a unit vector w with <w, E z> >= eps. For each w, exp(A eps - <w, b> - w'Cw) is then at most a
+If theta >= eps, there is a unit vector w with <w, E z> >= eps. For each w, exp(A eps - <w, b> - w'Cw) is then a
 supermartingale. To refute "at least eps" it is enough to win against every w, each at the full level: no union over w.
 
 The caller makes sure that the differences of one statement are made of different samples, that given the past they have
@@ -171,10 +171,12 @@ class SameBets(_Bets):
     def best(self, log_inverse_alpha: float, below: float = math.inf) -> Array:  # -> (S,)
         """The smallest margin at this level so far: over this look and all earlier ones."""
         never = np.full(self.n_statements, np.inf), np.zeros(self.n_statements, dtype=np.int64)
-        found, counts = self._best.get(log_inverse_alpha, never)
+        found, counts = self._best.setdefault(log_inverse_alpha, never)
         new = np.flatnonzero(self._counts > counts)  # the margins of all others are as they were
-        found[new] = np.minimum(found[new], self._margins_of(new, log_inverse_alpha, below))
-        self._best[log_inverse_alpha] = found, self.counts
+        now = self._margins_of(new, log_inverse_alpha, below)
+        found[new] = np.minimum(found[new], now)
+        made = new[np.isfinite(now)]  # and not put off, as they were not below
+        counts[made] = self._counts[made]
         return found.copy()
 
     def _margins_of(self, which: Index, log_inverse_alpha: float, below: float) -> Array:  # (A,) -> (A,)
