@@ -25,8 +25,8 @@ def differences(rng: np.random.Generator, n: int, size: int, features: int = 3, 
     return np.asarray(x / np.maximum(np.linalg.norm(x, axis=2, keepdims=True), 2) * 2 * 0.9)
 
 
-def same_bets(n_statements: int = 5, n_features: int = 3, **settings: float) -> SameBets:
-    return SameBets(n_statements, n_features, **({"sup": 2.0, "eps": 0.3, "alpha": 0.025} | settings))
+def same_bets(sup: float = 2.0, eps: float = 0.3) -> SameBets:
+    return SameBets(5, 3, sup, eps, 0.025)
 
 
 def literal_log_bets(bets: SameBets, z: Array, w: Array, eps: float) -> float:  # (5, b, D), (D,)
@@ -103,7 +103,7 @@ def test_what_is_below_is_exact_and_the_rest_can_be_put_off() -> None:
     rng = np.random.default_rng(5)
     bets = same_bets()
     for s in ALL:
-        bets.bet(np.array([s]), differences(rng, 1, 20 * 3**s))
+        bets.bet(np.array([s]), differences(rng, 1, 20 * 3 ** int(s)))
     exact = bets.margins(L)
     assert (np.diff(exact) < 0).all()
     limit = float(exact[2:4].mean())

@@ -149,10 +149,10 @@ def laws() -> Iterator[tuple[str, Law, float, float, int]]:  # name, differences
     )
     # One feature, so only two directions.
     yield "a coin", lambda rng, s: rng.choice([-1.0, 1.0], (*s, 1), p=[0.4, 0.6]), 0.2, 1.0, 1
-    yield "a rare win", lambda rng, s: (rng.random((*s, 1)) < 0.05) * 1.0, 0.05, 1.0, 1
+    yield "a rare win", lambda rng, s: (rng.random((*s, 1)) < 0.05).astype(np.float64), 0.05, 1.0, 1
 
 
-LAWS = {name: rest for name, *rest in laws()}
+LAWS = {name: (draw, distance, sup, features) for name, draw, distance, sup, features in laws()}
 
 
 class Adversary(SameBets):

@@ -77,7 +77,7 @@ def test_no_unit_vector_is_above_it(kind: str) -> None:
         w /= np.linalg.norm(w, axis=1, keepdims=True)
         for _ in range(20):  # and none that these climb to
             value = w @ b + np.einsum("wi,ij,wj->w", w, C, w)
-            scale = np.linalg.norm(b) + np.linalg.norm(C)
+            scale = float(np.linalg.norm(b) + np.linalg.norm(C))
             assert largest(b, C) >= value.max() - 1e-14 * n * scale
             w = w + 0.3 * (b + 2 * w @ C) / max(scale, 1e-9)
             w /= np.linalg.norm(w, axis=1, keepdims=True)
