@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -96,8 +95,9 @@ class GridFourier(FiniteKernel):
         reach = [max(1, int(_HIGHEST / h)) for h in self.spacing]
         while math.prod(2 * k + 1 for k in reach) > _MOST_POINTS:
             reach = [max(1, k // 2) for k in reach]
-        points = np.array(list(itertools.product(*(range(-k, k + 1) for k in reach))), dtype=np.float64)
-        points = points[len(points) // 2 + 1 :] * self.spacing  # one of k and -k each, and not 0
+        numbers = np.stack(np.meshgrid(*(np.arange(-k, k + 1) for k in reach), indexing="ij"), axis=-1)
+        numbers = numbers.reshape(-1, len(reach))
+        points = numbers[len(numbers) // 2 + 1 :] * np.array(self.spacing)  # one of k and -k each, and not 0
         weights = 2 * np.exp(-np.square(points).sum(axis=1) / 2)
         order = np.argsort(-weights, kind="stable")[: self.most_features // 2]
         enough = 1 + int(np.searchsorted(np.cumsum(weights[order]), _MASS * weights.sum()))

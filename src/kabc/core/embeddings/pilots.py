@@ -37,7 +37,7 @@ class PilotFeatures(FiniteKernel):
     bandwidths: Array  # (d,), in units of the column, or of ranks
     low: Array  # (d,), values below count as this; the kernel could not tell values that are far away apart anyway
     high: Array  # (d,)
-    sorted_pilot: Array | None = None  # (n, d), for ranks
+    ranks: tuple[tuple[Array, Array], ...] | None = None  # of each column: the pilot's values and their ranks
 
     @property
     def supremum(self) -> float:
@@ -58,7 +58,7 @@ class PilotFeatures(FiniteKernel):
 
     def features(self, x: NDArray[Any]) -> Array:  # (n, d) -> (n, D)
         expect_columns(x, self.n_columns)
-        values = x if self.sorted_pilot is None else _ranks(self.sorted_pilot, x)
+        values = x if self.ranks is None else _ranked(self.ranks, x)
         return self.base.features((np.clip(values, self.low, self.high) - self.low) / self.bandwidths).astype(float)
 
 
@@ -89,11 +89,11 @@ def pilot_features(
     0.099
     """
     points = as_points(pilot)
-    ordered = np.sort(points, axis=0) if ranks else None
-    values = points if ordered is None else _ranks(ordered, points)
+    tables = _rank_tables(points) if ranks else None
+    values = points if tables is None else _ranked(tables, points)
     widths = _typical(values) if bandwidth is None else _widths(bandwidth, points.shape[1])
     low, high = np.zeros_like(widths), np.ones_like(widths)
-    if ordered is None:
+    if tables is None:
         low, high = np.quantile(values, [_TAIL, 1 - _TAIL], axis=0)
         low, high = low - _BEYOND * widths, high + _BEYOND * widths
     if len(widths) > MOST_GRID_COLUMNS:
@@ -101,7 +101,7 @@ def pilot_features(
     else:
         period = (high - low) / widths + _BEYOND
         base = GridFourier(tuple((2 * np.pi / period).tolist()), n_features)
-    return PilotFeatures(base, widths, low, high, ordered)
+    return PilotFeatures(base, widths, low, high, tables)
 
 
 def farthest(features: FiniteKernel) -> float:
@@ -117,7 +117,7 @@ def feature_distance(features: FiniteKernel, x: NDArray[Any], y: NDArray[Any]) -
 def typical_bandwidths(pilot: ArrayLike, ranks: bool = False) -> Array:  # (n, d) -> (d,)
     """sqrt(d) x the median distance of two values of each column that differ: units do not matter."""
     points = as_points(pilot)
-    return _typical(_ranks(np.sort(points, axis=0), points) if ranks else points)
+    return _typical(_ranked(_rank_tables(points), points) if ranks else points)
 
 
 def _typical(values: Array) -> Array:  # (n, d) -> (d,)
@@ -134,11 +134,16 @@ def _widths(bandwidth: float | Sequence[float] | Array, columns: int) -> Array: 
     return np.broadcast_to(widths, (columns,)).copy()
 
 
-def _ranks(ordered: Array, x: NDArray[Any]) -> Array:  # (n, d), (m, d) -> (m, d)
-    """Rank of each value among the sorted ones of its column, as a part of n; values in between are interpolated."""
-    out = np.empty(x.shape)
-    for j, known in enumerate(ordered.T):
-        levels, counts = np.unique(known, return_counts=True)
-        middle = (np.cumsum(counts) - counts / 2) / len(known)
-        out[:, j] = np.interp(x[:, j], levels, middle, left=0.0, right=1.0)
-    return out
+def _rank_tables(pilot: Array) -> tuple[tuple[Array, Array], ...]:  # (n, d)
+    """The values of each column, and the part of the pilot below each, half of its equals included."""
+    tables = []
+    for column in pilot.T:
+        levels, counts = np.unique(column, return_counts=True)
+        tables.append((levels, (np.cumsum(counts) - counts / 2) / len(column)))
+    return tuple(tables)
+
+
+def _ranked(tables: tuple[tuple[Array, Array], ...], x: NDArray[Any]) -> Array:  # (m, d) -> (m, d)
+    """The rank of each value, from 0 to 1; between two values of the pilot it is interpolated."""
+    columns = [np.interp(x[:, j], levels, ranks, left=0.0, right=1.0) for j, (levels, ranks) in enumerate(tables)]
+    return np.stack(columns, axis=1)
