@@ -30,7 +30,7 @@ Arms: TypeAlias = NDArray[np.int64] | None  # (n,): which arm each row of a pool
 
 SMALLEST = 1e-6  # a distance below takes more than ten million samples of each arm, even if they hardly vary
 _DIAMETER = 2.0  # of all mean features
-_MOST_ROWS = 2048  # of a pool: more make the distance no better
+_MOST_ROWS = 1024  # of a pool: more make the distance no better
 
 
 class Tolerance(ABC):

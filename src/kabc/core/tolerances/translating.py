@@ -42,9 +42,14 @@ class Curve:
     distances: Array  # (m,)
 
     @classmethod
-    def of(cls, sizes: Array, distance: Callable[[float], float]) -> Curve:  # (m - 1,)
-        """The table of these sizes."""
-        return cls(np.array([0.0, *sizes]), np.array([0.0, *map(distance, sizes.tolist())]))
+    def of(cls, sizes: Array, distance: Callable[[float], float], enough: float = math.inf) -> Curve:  # (m - 1,)
+        """The table of these sizes, up to the first that makes a distance that is enough."""
+        distances = [0.0]
+        for size in sizes.tolist():
+            distances.append(distance(size))
+            if distances[-1] >= enough:
+                break
+        return cls(np.array([0.0, *sizes])[: len(distances)], np.array(distances))
 
     def size_of(self, margins: Array) -> Array:  # any shape
         """The smallest size that makes each distance; infinite where none in the table does."""
@@ -129,7 +134,7 @@ def equivalents(
 ) -> Equivalents:  # (n, d), (n,)
     """The distance of a tolerance on this pool, in other units.
 
-    Takes about 100 calls of `phi` on the pool, and 100 for each of at most 12 columns. With more columns than that only
+    Takes about 100 calls of `phi` on the pool, and 20 for each of at most 12 columns. With more columns than that, only
     changes of all of them together are shown.
     """
     rows, own = thinned(as_points(pool), arms)
@@ -166,7 +171,7 @@ def _column(eps: float, rows: Array, spread: Array, phi: Features, places: list[
         if small <= 0:
             return None
         sizes = np.unique(np.minimum(_SMALL[unit.name] * eps / small * _NEAR, unit.largest))
-        found = float(Curve.of(sizes, lambda one: distance(unit, one)).size_of(np.array(eps)))
+        found = float(Curve.of(sizes, lambda one: distance(unit, one), enough=eps).size_of(np.array(eps)))
         return found if math.isfinite(found) else None
 
     sd, everything = size(SD), distance(OUTLIERS, 100.0)
