@@ -23,6 +23,11 @@ def slower(pool: Any) -> Any:
     return pool * 1.1
 
 
+class Slower:
+    def __call__(self, pool: Any) -> Any:
+        return pool * 1.1
+
+
 @pytest.mark.parametrize(
     ("said", "unit", "size"),
     [
@@ -59,6 +64,7 @@ def test_one_change_of_one_column(said: object, unit: Unit, size: float) -> None
         ({"latency": "2%", "size": 100}, TWO, "latency by 2 %, size by 100"),
         ({"p50": "2%", "p99": 10}, ONE, "p50 by 2 %, p99 by 10 (in the unit of latency)"),
         (slower, ONE, "the change made by slower"),
+        (Slower(), ONE, "the change made by Slower"),
         (kabc.KernelDistance(0.1), ONE, "kernel distance 0.1"),
         (5, ["a\nb"], "5 (in the unit of a\\nb)"),
     ],

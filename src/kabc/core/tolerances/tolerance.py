@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
-from kabc.core.samples import as_points, describe
+from kabc.core.samples import as_points
 from kabc.core.settings import positive_number
 from kabc.core.tolerances.units import OUTLIERS, PERCENT, SD, Change, Moved, put_in, spreads
 from kabc.core.words import counted, named, shown
@@ -222,4 +222,4 @@ class KernelDistance(Tolerance):
 
 def by_function(function: Callable[[Array], Any]) -> ByFunction:
     """A tolerance that is said by a function."""
-    return ByFunction(function, str(getattr(function, "__name__", None) or describe(function)))
+    return ByFunction(function, str(getattr(function, "__name__", type(function).__name__)))
