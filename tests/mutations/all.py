@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests
+from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests, tolerances
 
 MUTANTS = (
     *evidence.MUTANTS,
@@ -10,4 +10,5 @@ MUTANTS = (
     *anytime.MUTANTS,
     *peers_by_means.MUTANTS,
     *peers_by_tests.MUTANTS,
+    *tolerances.MUTANTS,
 )

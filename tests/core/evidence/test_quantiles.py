@@ -110,6 +110,10 @@ def test_an_interval_holds_what_no_side_rejects(p: float, ties: bool) -> None:
         assert tuple(bets.intervals(math.log(10))[0, 0]) == literal_interval(values, p, math.log(10))
 
 
+def test_an_interval_has_as_many_sides_as_are_counted() -> None:
+    assert QuantileBets(3, [0.5, 0.9]).intervals(1.0).shape == (3, 2, SIDES)
+
+
 def test_nothing_is_known_of_an_arm_without_samples() -> None:
     bets = QuantileBets(2, [0.5])
     bets.add(1, np.ones(200))
@@ -201,11 +205,19 @@ def test_the_same_and_the_different_are_found() -> None:
     assert not margins.same(np.array([0.02, 0.001])).any(where=~np.eye(3, dtype=bool))  # every quantile must agree
 
 
+def ratio(a: float, b: float) -> float:
+    return max(a / b, b / a) - 1
+
+
+def difference(a: float, b: float) -> float:
+    return abs(a - b)
+
+
 def test_margins_of_every_pair_are_the_extremes_of_both_intervals() -> None:
     intervals = np.sort(np.random.default_rng(9).uniform(1, 2, (5, 2, 2)), axis=-1)
     margins = quantile_margins(intervals, np.array([True, False]))
     for i, j in itertools.permutations(range(5), 2):
-        for place, apart in enumerate((lambda a, b: max(a / b, b / a) - 1, lambda a, b: abs(a - b))):
+        for place, apart in enumerate((ratio, difference)):
             (low, high), (lower, higher) = intervals[i, place], intervals[j, place]
             corners = [apart(a, b) for a in (low, high) for b in (lower, higher)]
             least = 0.0 if low <= higher and lower <= high else min(corners)

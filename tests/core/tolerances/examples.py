@@ -21,7 +21,8 @@ class Waves:
 
     def __call__(self, rows: Array) -> Array:  # (n, d) -> (n, D)
         angles = rows @ self.frequencies
-        return np.concatenate([np.cos(angles), np.sin(angles)], axis=1) / np.sqrt(self.frequencies.shape[1])
+        waves = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+        return np.asarray(waves / np.sqrt(self.frequencies.shape[1]), dtype=np.float64)
 
 
 def literal_distance(pool: Array, changed: Array, phi: Waves) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ TWO = ["latency", "size"]
 
 def slower(pool: Any) -> Any:
     return pool * 1.1
+
+
+class Slower:
+    def __call__(self, pool: Any) -> Any:
+        return pool * 1.1
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,7 @@ def test_one_change_of_one_column(said: object, unit: Unit, size: float) -> None
         ({"latency": "2%", "size": 100}, TWO, "latency by 2 %, size by 100"),
         ({"p50": "2%", "p99": 10}, ONE, "p50 by 2 %, p99 by 10 (in the unit of latency)"),
         (slower, ONE, "the change made by slower"),
+        (Slower(), ONE, "the change made by Slower"),
         (kabc.KernelDistance(0.1), ONE, "kernel distance 0.1"),
         (5, ["a\nb"], "5 (in the unit of a\\nb)"),
     ],
@@ -78,11 +85,17 @@ def test_a_mapping_names_columns_or_quantiles() -> None:
     assert columns.parts[0].places == (1,)
     quantiles = parse({"median": "2%", "p99.9": 7}, ONE)
     assert isinstance(quantiles, QuantileTolerance)
-    assert quantiles.probabilities == (0.5, pytest.approx(0.999))
+    assert list(quantiles.probabilities) == pytest.approx([0.5, 0.999])
     assert quantiles.limits.tolist() == [0.02, 7.0]
     assert quantiles.ratios.tolist() == [True, False]
     # a column of that name is a column
     assert isinstance(parse({"p50": "2%"}, ["p50", "p99"]), ByExample)
+
+
+def test_a_mapping_may_be_written_as_a_text() -> None:
+    assert parse("latency=2%, size = 100", TWO) == parse({"latency": "2%", "size": 100}, TWO)
+    assert parse("p50=2%,p99=10%", ONE) == parse({"p50": "2%", "p99": "10%"}, ONE)
+    assert parse("a=b=2%", ["a=b"]) == parse({"a=b": "2%"}, ["a=b"])
 
 
 REFUSED: list[tuple[object, list[str], str]] = [
@@ -111,6 +124,10 @@ REFUSED: list[tuple[object, list[str], str]] = [
     ({"latency": None}, TWO, "tolerance of column 'latency', None, is not understood"),
     ({"latency": "0%"}, TWO, "tolerance of column 'latency', '0%', is 0"),
     ({"p50": "2%", "size": 3}, TWO, "no column 'p50' .columns and quantiles cannot stand in one"),
+    ("latency=2%, 5", TWO, "'5' must name a column or quantile, once, .*'p50=2%, p99=10%'"),
+    ("latency=2%, latency=3%", TWO, "'latency=3%' must name a column or quantile, once"),
+    ("latency=", TWO, "does not begin with a number"),
+    ("=2%", TWO, "'=2%' must name a column"),
     ({"p50": "2%"}, TWO, "quantiles are those of one column, the samples have 2 columns; choose one"),
     ({"p999": "2%"}, ONE, "between p0 and p100, got 'p999'; did you mean 'p99.9'"),
     ({"p0": 1}, ONE, "between p0 and p100"),
@@ -164,6 +181,12 @@ SAID = ["2%", "0.07 sd", "1.1% outliers", 5, {"latency": "7%"}, {"p50": "7%", "p
 def test_a_tolerance_survives_a_file(said: object) -> None:
     once = parse(said, ONE)
     assert of_dict(json.loads(json.dumps(once.to_dict())), ONE) == once
+
+
+@pytest.mark.parametrize("said", SAID, ids=str)
+def test_a_tolerance_survives_a_pickle(said: object) -> None:
+    once = parse(said, ONE)
+    assert pickle.loads(pickle.dumps(once)) == once
 
 
 def test_of_a_function_only_the_name_survives() -> None:

@@ -165,7 +165,7 @@ def test_samples_with_other_columns_are_refused() -> None:
     with pytest.raises(kabc.SettingsError, match="made for 1 column, the samples have 2"):
         tolerance("2%").distance(latencies(10, 2), Waves(latencies(10, 2)))
     with pytest.raises(kabc.SampleError, match="must be numbers"):
-        tolerance("2%").distance(np.array([["a"], ["b"]]), PHI)  # type: ignore[arg-type]
+        tolerance("2%").distance(np.array([["a"], ["b"]]), PHI)
 
 
 def test_a_kernel_distance_is_what_it_is() -> None:

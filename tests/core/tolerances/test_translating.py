@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kabc.core.tolerances import Equivalents, KernelDistance, Tolerance, equivalents, parse
+from kabc.core.tolerances.translating import Curve
 from tests.core.tolerances.examples import Waves, latencies
 
 POOL = latencies(200)
@@ -55,6 +56,13 @@ def test_nothing_is_nothing_and_what_no_change_makes_is_infinite() -> None:
     np.testing.assert_array_equal(back.in_units([0.0, math.nan, math.inf, 1.99]), [0.0, math.nan, math.inf, math.inf])
     # so small that it is below the table: proportional
     assert float(back.in_units(1e-9)) == pytest.approx(2e-9 / back.eps, rel=0.05)
+
+
+def test_where_a_distance_falls_again_the_smallest_size_that_makes_it_counts() -> None:
+    heights = {1.0: 0.1, 2.0: 0.4, 3.0: 0.2, 4.0: 0.5}
+    curve = Curve.of(np.array(list(heights)), heights.__getitem__)
+    margins = np.array([0.05, 0.1, 0.25, 0.4, 0.45, 0.5, 0.51])
+    np.testing.assert_allclose(curve.size_of(margins), [0.5, 1.0, 1.5, 2.0, 3 + 0.25 / 0.3, 4.0, math.inf])
 
 
 def test_several_columns_and_functions_are_said_in_multiples() -> None:

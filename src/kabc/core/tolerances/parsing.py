@@ -37,7 +37,8 @@ def parse(tolerance: object, columns: Sequence[str], categories: Collection[str]
 
     Parameters
     ----------
-    tolerance : what the user says; a tolerance that was parsed before stays as it is
+    tolerance : what the user says; a tolerance that was parsed before stays as it is. "latency=2%, size=100" is a
+        mapping for those who have only text
     columns : a name for each column of a sample
     categories : the columns whose numbers are only codes. Indicators of missing values ("latency missing") are found
 
@@ -56,6 +57,8 @@ def parse(tolerance: object, columns: Sequence[str], categories: Collection[str]
     match tolerance:
         case Tolerance() | QuantileTolerance():
             return tolerance
+        case str() if "=" in tolerance:
+            return _mapping(_pairs(tolerance), names, codes)
         case Mapping():
             return _mapping(tolerance, names, codes)
         case str() | Real() if not isinstance(tolerance, bool):
@@ -119,6 +122,20 @@ def _mapping(
             _refuse_categories(value, (key,))
         parts.append(_change(unit, size, [names.index(key)], names))
     return ByExample(tuple(parts), by_column=True, n_columns=len(names))
+
+
+def _pairs(said: str) -> dict[str, str]:
+    """A mapping that was written as a text."""
+    pairs: dict[str, str] = {}
+    for part in said.split(","):
+        name, sign, size = (word.strip() for word in part.rpartition("="))
+        if not (name and sign) or name in pairs:
+            raise SettingsError(
+                f"tolerance {describe(said)}: {part.strip()!r} must name a column or quantile, once, and its "
+                "tolerance; such as 'latency=2%, size=100' or 'p50=2%, p99=10%'"
+            )
+        pairs[name] = size
+    return pairs
 
 
 def _quantiles(said: Mapping[Any, object], names: tuple[str, ...]) -> QuantileTolerance:

@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
-from kabc.core.samples import as_points, describe
+from kabc.core.samples import as_points
 from kabc.core.settings import positive_number
 from kabc.core.tolerances.units import OUTLIERS, PERCENT, SD, Change, Moved, put_in, spreads
 from kabc.core.words import counted, named, shown
 
-Features: TypeAlias = Callable[[Array], Array]  # (n, d) -> (n, D), rows of length at most 1
+Features: TypeAlias = Callable[[Array], NDArray[np.floating[Any]]]  # (n, d) -> (n, D), rows of length at most 1
 Arms: TypeAlias = NDArray[np.int64] | None  # (n,): which arm each row of a pool is from, if known
 
 SMALLEST = 1e-6  # a distance below takes more than ten million samples of each arm, even if they hardly vary
 _DIAMETER = 2.0  # of all mean features
-_MOST_ROWS = 2048  # of a pool: more make the distance no better
+_MOST_ROWS = 1024  # of a pool: more make the distance no better
 
 
 class Tolerance(ABC):
@@ -56,7 +56,8 @@ class Tolerance(ABC):
 
     def changes(self, pool: Array, arms: Arms = None) -> list[Array]:  # (n, d), (n,) -> each (m, d)
         """The changed pools. Shares are rounded down to whole rows here; `distance` takes them exactly."""
-        return [put_in(pool, one) for one in self.moved(pool, arms)]
+        rows = as_points(pool)
+        return [put_in(rows, one) for one in self.moved(rows, arms)]
 
     def distance(self, pool: Array, phi: Features, arms: Arms = None) -> float:  # (n, d), (n,)
         """The kernel distance that the smallest change makes; an error if it could never be shown."""
@@ -176,9 +177,6 @@ class ByFunction(Tolerance):
             )
         return [Moved(changed, 1.0)]
 
-    def changes(self, pool: Array, arms: Arms = None) -> list[Array]:
-        return [one.rows for one in self.moved(pool, arms)]
-
 
 @dataclass(frozen=True)
 class KernelDistance(Tolerance):
@@ -224,4 +222,4 @@ class KernelDistance(Tolerance):
 
 def by_function(function: Callable[[Array], Any]) -> ByFunction:
     """A tolerance that is said by a function."""
-    return ByFunction(function, str(getattr(function, "__name__", None) or describe(function)))
+    return ByFunction(function, str(getattr(function, "__name__", type(function).__name__)))

@@ -36,29 +36,31 @@ _MOST_COLUMNS = 12  # shown one by one
 
 @dataclass(frozen=True)
 class Curve:
-    """Sizes of a change, and the distance that each makes; distances never fall."""
+    """Sizes of a change, and the distance that each makes. It begins with 0, which makes none."""
 
     sizes: Array  # (m,) ascending
     distances: Array  # (m,)
 
     @classmethod
-    def of(cls, sizes: Array, distance: Callable[[float], float]) -> Curve:  # (m,)
-        """The table of these sizes, made monotone."""
-        return cls(sizes, np.maximum.accumulate([distance(size) for size in sizes.tolist()]))
+    def of(cls, sizes: Array, distance: Callable[[float], float], enough: float = math.inf) -> Curve:  # (m - 1,)
+        """The table of these sizes, up to the first that makes a distance that is enough."""
+        distances = [0.0]
+        for size in sizes.tolist():
+            distances.append(distance(size))
+            if distances[-1] >= enough:
+                break
+        return cls(np.array([0.0, *sizes])[: len(distances)], np.array(distances))
 
     def size_of(self, margins: Array) -> Array:  # any shape
         """The smallest size that makes each distance; infinite where none in the table does."""
-        keep = np.concatenate([[True], np.diff(self.distances) > 0]) & (self.distances > 0)
-        if not keep.any():
-            return np.where(margins > 0, math.inf, 0.0)
-        log_sizes, log_distances = np.log(self.sizes[keep]), np.log(self.distances[keep])
-        with np.errstate(divide="ignore"):
-            wanted = np.log(margins)
-        sizes = np.exp(np.interp(wanted, log_distances, log_sizes))
-        sizes = np.where(
-            margins < self.distances[keep][0], margins / self.distances[keep][0] * self.sizes[keep][0], sizes
-        )
-        return np.where(margins > self.distances[keep][-1], math.inf, sizes)
+        highest = np.maximum.accumulate(self.distances)
+        after = np.searchsorted(highest, margins, side="left").clip(
+            1, len(highest) - 1
+        )  # the first that is large enough
+        below, above = self.distances[after - 1], self.distances[after]
+        between = (margins - below) / np.where(above > below, above - below, 1.0)
+        sizes = self.sizes[after - 1] + between * (self.sizes[after] - self.sizes[after - 1])
+        return np.where(margins > highest[-1], math.inf, sizes)
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def equivalents(
 ) -> Equivalents:  # (n, d), (n,)
     """The distance of a tolerance on this pool, in other units.
 
-    Takes about 100 calls of `phi` on the pool, and 100 for each of at most 12 columns. With more columns than that only
+    Takes about 100 calls of `phi` on the pool, and 20 for each of at most 12 columns. With more columns than that, only
     changes of all of them together are shown.
     """
     rows, own = thinned(as_points(pool), arms)
@@ -169,7 +171,7 @@ def _column(eps: float, rows: Array, spread: Array, phi: Features, places: list[
         if small <= 0:
             return None
         sizes = np.unique(np.minimum(_SMALL[unit.name] * eps / small * _NEAR, unit.largest))
-        found = float(Curve.of(sizes, lambda one: distance(unit, one)).size_of(np.array(eps)))
+        found = float(Curve.of(sizes, lambda one: distance(unit, one), enough=eps).size_of(np.array(eps)))
         return found if math.isfinite(found) else None
 
     sd, everything = size(SD), distance(OUTLIERS, 100.0)

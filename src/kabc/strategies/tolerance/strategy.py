@@ -88,6 +88,7 @@ class ToleranceKABC(Stepwise):
     """
 
     one_blas_thread = True
+    stops_by_itself = True
     n_clusters: int | None = None
 
     def __init__(
@@ -138,7 +139,10 @@ class ToleranceKABC(Stepwise):
     def n_groups_at_least(self) -> int:
         return self._found.at_least
 
-    stops_by_itself = True
+    @property
+    def columns(self) -> int | None:
+        """The number of columns of a sample; None before the first."""
+        return self._found.learning.columns
 
     # ------------------------------------------------------------ rounds
 
