@@ -312,4 +312,8 @@ class ToleranceKABC(Stepwise):
         return verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._apart, proven)
 
     def guarantee(self) -> Guarantee:
-        return words.guarantee(self)
+        limit = None if self.claim is None else self.claim.limit
+        said = self._parsed().words if self._columns else str(self.tolerance)
+        return words.guarantee(
+            self.shares, said, self._status, n_claims=self._n_claims, limit=limit, block=self.block
+        )
