@@ -37,6 +37,7 @@ from kabc.strategies.guesses import agreeing
 from kabc.strategies.tolerance import words
 from kabc.strategies.tolerance.claim import SameClaim
 from kabc.strategies.tolerance.margins import PairMargins
+from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 from kabc.strategies.tolerance.shares import ToleranceShares
 from kabc.strategies.tolerance.verdicts import verdicts_of
@@ -109,8 +110,8 @@ class ToleranceKABC(Stepwise):
         self.kernel = kernel
         self.tolerance = tolerance
         self._columns = tuple(columns)
-        if self._columns:
-            self._parsed()  # refuse nonsense before a sample is drawn
+        if self._columns or not isinstance(tolerance, Mapping):
+            by_distance(parse(tolerance, self._columns or ("value",)))  # refuse nonsense before a sample is drawn
         self._seed = whole_number("seed", seed, 0)
         self.shares = ToleranceShares(self.delta, self.n_arms)
         order = np.arange(self.n_arms)
@@ -131,8 +132,6 @@ class ToleranceKABC(Stepwise):
         self._sums: Array | None = None  # (N, D), features of all samples after the pilot
 
     def _parsed(self) -> Tolerance:
-        from kabc.strategies.tolerance.reading import by_distance
-
         return by_distance(parse(self.tolerance, self._columns))
 
     @property
