@@ -60,8 +60,10 @@ def _ended(config: Config, quiet: bool) -> tuple[Result, Exception | None]:
 
 def _drawn(config: Config, quiet: bool) -> Result:
     seed = secrets.randbits(32) if config.seed is None else config.seed
-    name = config.strategy or ("tolerance" if config.tolerance is not None else None) or (
-        "kabc" if config.min_separation else "anytime"
+    name = (
+        config.strategy
+        or ("tolerance" if config.tolerance is not None else None)
+        or ("kabc" if config.min_separation else "anytime")
     )
     arms = open_arms(config, seed, with_kernel=needs_kernel(name))
     if len(arms) < 2:
