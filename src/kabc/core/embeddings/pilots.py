@@ -67,7 +67,7 @@ class PilotFeatures(FiniteKernel):
         centre, radius = self.ball
         features -= centre
         lengths = np.sqrt(np.square(features).sum(axis=1, keepdims=True))
-        return features * np.minimum(1.0, radius / np.maximum(lengths, radius))
+        return np.asarray(features * (radius / np.maximum(lengths, radius)))
 
 
 def pilot_features(
