@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import kabc
 from kabc.arms.tallies import Failures
@@ -144,3 +147,13 @@ def test_the_rule_is_folded_and_claim_and_assumptions_are_not() -> None:
     section = text[text.index("<h2>What is certified") : text.index("<h2>Settings")]
     assert section.index("<b>Claim:</b> claim") < section.index("<li>assumption</li>") < section.index("<details")
     assert section.index("<details") < section.index("<li>rule</li>")
+
+
+def test_a_tolerance_is_said_in_the_answer_and_in_the_settings() -> None:
+    def arm(mean: float) -> Callable[[int, np.random.Generator], NDArray[np.float64]]:
+        return lambda n, rng: rng.normal(mean, 1.0, n)
+
+    arms = {"a": arm(10), "b": arm(10), "c": arm(15)}
+    text = report_html(kabc.cluster(arms, tolerance="10%", seed=1, max_samples=3_000, progress=False))
+    assert "each arm within 10 % of its group" in text
+    assert '<th scope="row">Tolerance</th><td>10 %</td>' in text

@@ -152,14 +152,14 @@ def text(result: Result) -> str:
     effects = result.effects
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
-        more = [*group_effect_lines(effects, number), *_margins(result, number)]
+        more = [*group_effect_lines(effects, number), *margin_lines(result, number)]
         groups += [f"  {line}", *(f"    {one}" for one in more)]
     aside = [f"  {line}" for line in aside_lines(result)]
     lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
     return "\n".join(map(shown, [*lines, *_remarks(result), *_hardly_watched(result)]))
 
 
-def _margins(result: Result, number: int) -> list[str]:
+def margin_lines(result: Result, number: int) -> list[str]:
     """How far apart the arms of a group are at most, where that is proven and the group is not."""
     if result.tolerance is None or result.certified or result.assumptions:
         return []

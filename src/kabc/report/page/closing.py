@@ -35,6 +35,7 @@ def settings_section(result: Result) -> str:
     rows = {
         "Strategy": result.guarantee.strategy,
         "Groups asked for (K)": asked,
+        "Tolerance": "" if result.tolerance is None else result.tolerance.tolerance,
         "Delta": f"{result.delta:g}",
         "Kernel": result.kernel,
         "Seed": str(result.seed),

@@ -20,6 +20,7 @@ from kabc.results.effects.words import (
     values_text,
 )
 from kabc.results.values import Result
+from kabc.results.words import margin_lines
 
 _MOST_CARDS = 24
 _MOST_MEMBERS = 30
@@ -59,6 +60,7 @@ def _heading(result: Result, group: int, n_arms: int) -> str:
 
 def _card(result: Result, group: int, names: Sequence[str]) -> str:
     values = "".join(_values(column, result.effects.reference) for column in _columns(result.effects, group + 1))
+    values += "".join(f'<p class="effect">{clean(line)}</p>' for line in margin_lines(result, group + 1))
     heading = f"<h3>{badge(group)}{_heading(result, group, len(names))}</h3>"
     if len(names) <= _MOST_MEMBERS:
         return f'<section class="card">{heading}{values}{_chips(names)}</section>'
