@@ -51,7 +51,7 @@ def test_the_smallest_groups_are_printed_first() -> None:
         "group 2, 2 arms: b, e",
     ]
     assert lines[-2:] == [
-        "K: no group looks like two",
+        "K: no group looks like two; small differences may be missed",
         "few samples: only a strong dependence or drift would show in 8 samples of an arm",
     ]
 

@@ -121,7 +121,7 @@ def k_doubt(result: Result) -> list[str]:
     if result.k_doubt is None:
         return []
     if result.k_doubt <= 1:
-        return ["K: no group looks like two"]
+        return ["K: no group looks like two; small differences may be missed"]
     return [f"K: one group looks like two, evidence {_ratio(result.k_doubt)}"]
 
 
