@@ -31,14 +31,14 @@ from kabc.strategies.anytime.shuffles import Shuffles
 
 Verdict = Literal["passed", "open", "doubtful"]
 
-BETS, LOOKS = 0.5, 0.5  # shares of the two kinds of evidence; they add up to 1 (17.4)
+BETS, LOOKS = 0.5, 0.5  # shares of the two kinds of evidence; they add up to 1 (17.3)
 _IF_UNSURE = 0.10  # more samples, as a part of those that settled the partition
 _IF_SUSPECTED = 0.25
 _IF_DOUBTED = 0.15
 _SUSPECTED = 4.0  # evidence
 _ROUNDS = 3  # and at least so many rounds, if doubted
 _PARTNERS = 2  # arms of the other part for each arm in doubt
-_SMALL = 0.25  # p of a look at which all arms are drawn up to the next one; divided by samples over those at first
+_SMALL = 0.25  # p of a look at which all arms are drawn up to the next one, just after the partition was settled
 _AT_MOST = 4.0  # samples over those at first
 _LARGEST = 700.0  # exp of more is no number
 
@@ -113,7 +113,7 @@ class KCheck:
         assert self._shuffles is not None
         if self._shuffles.next_look is None or not self._shuffles.p_values or grown >= _AT_MOST:
             return False
-        return self._shuffles.p_values[-1] <= _SMALL / grown
+        return self._shuffles.p_values[-1] <= _SMALL / grown**2
 
     def request(self, counts: Counts, dry: Mask) -> dict[int, int]:  # (N,), (N,)
         """The arms in doubt and some of the rest of their group; empty if nothing is in doubt."""
