@@ -151,11 +151,11 @@ def text(result: Result) -> str:
     for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
         groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
     aside = [f"  {line}" for line in aside_lines(result)]
-    lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
-    return "\n".join(map(shown, [*lines, *_remarks(result), *_hardly_watched(result)]))
+    first = [headline(result), *hardly_watched(result), *certified_lines(result)]
+    return "\n".join(map(shown, [*first, *groups, *aside, *closing_lines(effects), *_remarks(result)]))
 
 
-def _hardly_watched(result: Result) -> list[str]:
+def hardly_watched(result: Result) -> list[str]:
     """What the watch could not have seen, where an answer rests on it."""
     return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)] if result.certified else []
 
@@ -166,6 +166,7 @@ def certificate(result: Result) -> str:
     lines = [
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
+        *hardly_watched(result),
         "Groups:",
         *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
         f"{claim_title(result)}: {why.claim}",
