@@ -86,12 +86,12 @@ def graded(p: float) -> float:
 def _firsts(batches: Sequence[Batch], arms: Index, n: int) -> Array:  # (C,) -> (C n, d)
     """The first n samples of each arm, arm after arm."""
     samples, owners = np.concatenate([b.samples for b in batches]), np.concatenate([b.owners for b in batches])
-    return samples[np.concatenate([np.flatnonzero(owners == arm)[:n] for arm in arms])]
+    return np.asarray(samples[np.concatenate([np.flatnonzero(owners == arm)[:n] for arm in arms])])
 
 
 def _sorted(samples: Array) -> Array:  # (n, d) -> (n, d)
     """Rows in an order that does not depend on how they are shuffled. What is fitted on them does not either."""
-    return samples[np.lexsort(samples.T[::-1])]
+    return np.asarray(samples[np.lexsort(samples.T[::-1])])
 
 
 def _whitened(fitted: FeatureMap, samples: Array, groups: Index) -> Array:  # (n, d), (n,) -> (n, D)
