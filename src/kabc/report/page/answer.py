@@ -15,6 +15,7 @@ from kabc.results.words import (
     assumption,
     cannot_tell,
     certified_lines,
+    hardly_watched,
     headline,
     k_doubt,
     spent,
@@ -31,6 +32,7 @@ def answer_section(result: Result) -> str:
     parts = [
         f"<p><strong>{clean(f'{mark} {said[0].upper()}{said[1:]}.')}</strong></p>",
         f"<p>{clean(result.failure)}</p>" if result.failure else "",
+        *(f"<p>{clean(line[0].upper() + line[1:])}.</p>" for line in hardly_watched(result)),
         f"<p>{clean(_sentence(result))}</p>",
         _doubts(result),
         _needs(result),
