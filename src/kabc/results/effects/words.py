@@ -18,7 +18,7 @@ _FEWEST_ARMS = 13  # from here on, the odd ones are named
 _ODD_SHARE = 0.1  # of the arms, in the group of an arm that is called odd
 _WIDTH = 112  # of a line; longer ones go on in the next
 
-ESTIMATES = "effects: estimates with 95 % bootstrap intervals, no part of the guarantee"
+_TOO_NARROW = " (too narrow if samples depend on each other)"
 
 
 def text(effects: Effects) -> str:
@@ -27,7 +27,9 @@ def text(effects: Effects) -> str:
     for group in effects.groups:
         lines += [f"group {group.number}, {counted(group.n, 'sample')} kept"]
         lines += [f"    {line}" for column in group.columns for line in column_lines(column, effects.reference)]
-    return "\n".join([*lines, *odd_lines(effects, fewest=2), ESTIMATES] if lines else ["effects: no samples were kept"])
+    return "\n".join(
+        [*lines, *odd_lines(effects, fewest=2), estimates(effects)] if lines else ["effects: no samples were kept"]
+    )
 
 
 def group_effect_lines(effects: Effects, number: int) -> list[str]:
@@ -45,7 +47,17 @@ def closing_lines(effects: Effects) -> list[str]:
         return []
     more = len(effects.ranked_columns) - MOST_COLUMNS
     others = f"; and {counted(more, 'more column')} in the report" if more > 0 else ""
-    return [*odd_lines(effects), ESTIMATES + others]
+    return [*odd_lines(effects), estimates(effects) + others]
+
+
+def estimates(effects: Effects) -> str:
+    """What to know about all figures."""
+    return f"effects: estimates with {intervals(effects)}, no part of the guarantee"
+
+
+def intervals(effects: Effects) -> str:
+    """What the intervals are, and where they say too much."""
+    return "95 % bootstrap intervals" + (_TOO_NARROW if effects.dependent else "")
 
 
 def odd_lines(effects: Effects, fewest: int = _FEWEST_ARMS) -> list[str]:
