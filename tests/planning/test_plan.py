@@ -10,6 +10,7 @@ import pytest
 
 import kabc
 from kabc import SettingsError
+from kabc.planning.plan import _quick, embedded
 
 
 def test_the_theorem_is_restated_with_its_constants() -> None:
@@ -61,6 +62,17 @@ def test_a_pilot_estimates_gap_and_variance(strategy: str) -> None:
     assert seen.n_arms == 3
     assert seen.gap == pytest.approx(math.sqrt(2 * (within - across)), rel=0.15)
     assert seen.variance == pytest.approx(1 - within, rel=0.1)
+
+
+def test_many_rows_are_measured_by_features_and_say_about_the_same() -> None:
+    rng = np.random.default_rng(0)
+    pilot = [rng.normal(1.5 * (arm % 2), 1.0, 500) for arm in range(6)]
+    kernel = kabc.Gaussian(1.0)
+    exact, _ = embedded(1.5, kernel)
+    seen = kabc.plan(n_clusters=2, pilot=pilot, kernel=kernel, strategy="kabc-tight")
+    assert seen.gap == pytest.approx(exact, rel=0.15)
+    assert isinstance(_quick(kernel, [np.zeros((500, 1))] * 6), kabc.RandomFeatures)
+    assert _quick(kernel, [np.zeros((300, 1))] * 6) is kernel
 
 
 def test_tight_settings_cost_less() -> None:
@@ -161,6 +173,20 @@ def test_a_pilot_that_cannot_show_the_groups_is_no_plan(strategy: str, n_cluster
     pilot = [rng.normal(0, 1, 30) for _ in range(8)]
     with pytest.raises(SettingsError, match=rf"30 samples of each arm do not show {n_clusters} groups.*cannot be told"):
         kabc.plan(n_clusters=n_clusters, pilot=pilot, strategy=strategy, progress=False)
+
+
+def test_differences_that_only_the_strategy_sees_are_planned_if_the_pilot_decides_the_run() -> None:
+    """Builds: one takes ten times as long in a few of its runs, which hardly moves its mean embedding."""
+    rng = np.random.default_rng(0)
+    pilot = [rng.normal(1.0, 0.04, 600) for _ in range(4)]
+    pilot[3] *= np.where(rng.random(600) < 0.05, 10.0, 1.0)
+    seen = kabc.plan(n_clusters=2, pilot=pilot, progress=False)
+    assert 200 < seen.expected_samples < 2_400
+    assert (
+        str(seen).splitlines()[1] == "one simulated run, which takes the pilot's samples: a guess, no bound is proved"
+    )
+    with pytest.raises(SettingsError, match="do not show 2 groups"):
+        kabc.plan(n_clusters=2, pilot=[rows[:100] for rows in pilot], progress=False)
 
 
 def test_a_plan_from_a_pilot_is_about_what_runs_take() -> None:

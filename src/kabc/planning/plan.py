@@ -19,8 +19,8 @@ from kabc.core.scores.maps import Fourier, Ranks, Scaled
 from kabc.core.settings import positive_number
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
-from kabc.planning.estimates import guessed_groups
-from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse
+from kabc.planning.estimates import Guessed, guessed_groups
+from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse, rehearse_on
 from kabc.planning.schedule import Plan, scheduled
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
@@ -239,8 +239,15 @@ def _simulated(
     name: str, make: Callable[[], Strategy], gap: float | None, rows: list[NDArray[Any]], show: Ticker
 ) -> SimulatedPlan:
     strategy = make()
+    facts = (name, strategy.n_arms, strategy.n_clusters, strategy.delta)
     if rows:
-        guessed = guessed_groups(_quick(Gaussian.from_pilot(np.concatenate(rows)), rows), rows, strategy.n_clusters)
+        try:
+            guessed = _guessed(rows, strategy.n_clusters)
+        except SettingsError:  # its kernel is no expert for every difference; the strategy may see them all
+            alone = None if strategy.n_clusters is None else rehearse_on(make, rows, show)
+            if alone is None:
+                raise
+            return SimulatedPlan(*facts, "which takes the pilot's samples", alone, given_up=False)
         instance = SimulatedArms.of_rows(rows, guessed.labels, blur=1 - guessed.gap / guessed.seen)
         groups = counted(guessed.n_groups, "guessed group")
         source = f"which takes the pilot's samples, then draws from them, pooled by {groups}"
@@ -249,7 +256,11 @@ def _simulated(
         instance = SimulatedArms.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
         source = f"of normal arms, means of neighbouring groups {gap:g} {plural_of_gap(gap)} apart"
     samples, given_up = rehearse(make, instance, show)
-    return SimulatedPlan(name, strategy.n_arms, strategy.n_clusters, strategy.delta, source, samples, given_up)
+    return SimulatedPlan(*facts, source, samples, given_up)
+
+
+def _guessed(rows: list[NDArray[Any]], n_clusters: int | None) -> Guessed:
+    return guessed_groups(_quick(Gaussian.from_pilot(np.concatenate(rows)), rows), rows, n_clusters)
 
 
 def plural_of_gap(gap: float | None) -> str:

@@ -144,18 +144,43 @@ def rehearse(make: Callable[[], Strategy], simulated: SimulatedArms, show: Ticke
     raise SettingsError(f"all simulated runs went wrong; lower delta, which is {make().delta:g}")
 
 
-def _rehearsed(strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> tuple[int, bool] | None:
-    """Samples of a run that goes on until it stops or takes too long, and whether it did; None if it went wrong."""
-    rng = np.random.default_rng(run)
-    taken = [0] * strategy.n_arms
+def rehearse_on(make: Callable[[], Strategy], rows: Sequence[Array], show: Ticker) -> int | None:
+    """Samples that a run on these rows alone takes, with K known; None if they do not decide it."""
+    strategy = make()
+    draw = _Drawing(strategy, SimulatedArms.of_rows(rows, np.arange(len(rows))), 0, show)
+    with blas_threads(strategy):
+        for _ in Loop[str](strategy, draw, forbids=draw.beyond_the_rows):
+            pass
+    show.done()
+    return strategy.n_samples if strategy.status == "decided" else None
 
-    def draw(request: Request) -> Drawn:
-        show(f"plan: simulated run {run + 1}, {counted(strategy.n_samples, 'sample')} so far")
-        drawn = {arm: simulated.samples(arm, taken[arm], count, rng) for arm, count in request.items()}
+
+class _Drawing:
+    """Draws what a strategy asks for from simulated arms, from their first sample on."""
+
+    def __init__(self, strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> None:
+        self._strategy, self._simulated, self._show = strategy, simulated, show
+        self._run, self._rng = run, np.random.default_rng(run)
+        self._taken = [0] * strategy.n_arms
+
+    def __call__(self, request: Request) -> Drawn:
+        self._show(f"plan: simulated run {self._run + 1}, {counted(self._strategy.n_samples, 'sample')} so far")
+        drawn = {}
         for arm, count in request.items():
-            taken[arm] += count
+            drawn[arm] = self._simulated.samples(arm, self._taken[arm], count, self._rng)
+            self._taken[arm] += count
         return drawn
 
+    def beyond_the_rows(self, request: Request) -> str | None:
+        """A reason not to draw: the rows of an arm are used up."""
+        first = self._simulated.first
+        over = any(self._taken[arm] + count > len(first[arm]) for arm, count in request.items())
+        return "too few rows" if over else None
+
+
+def _rehearsed(strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> tuple[int, bool] | None:
+    """Samples of a run that goes on until it stops or takes too long, and whether it did; None if it went wrong."""
+    draw = _Drawing(strategy, simulated, run, show)
     for _ in Loop[None](strategy, draw):
         if _wrong(strategy, simulated):
             return None
