@@ -77,9 +77,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200, help="of equal arms, for each line")
-    parser.add_argument(
-        "--plain-runs", type=int, default=40, help="of equal arms without blocks; false splits are many"
-    )
+    parser.add_argument("--plain-runs", type=int, default=40, help="of equal arms without blocks")
     parser.add_argument("--cost-runs", type=int, default=20, help="of unequal arms")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
