@@ -24,7 +24,7 @@ from benchmarks.forecast import INSTANCES, Law
 from kabc.core.arrays import Array
 
 PILOT = 100  # samples of each arm
-FIRST_SEED = 500  # plans were designed on other seeds
+FIRST_SEED = 500  # times of some of these were looked at while plans were made faster
 
 
 @dataclass(frozen=True)
