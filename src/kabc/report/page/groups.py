@@ -16,6 +16,7 @@ from kabc.results.effects.words import (
     contrast_words,
     decimals,
     figure,
+    intervals,
     per_cent,
     values_text,
 )
@@ -31,9 +32,8 @@ _MOST_LEVELS = 6
 _HEADS = ["Group", "Column", "Samples kept", "Median", "5 %", "95 %", "Mean", "SD", "Against the largest group"]
 _NUMBERS = (0, 2, 3, 4, 5, 6, 7)
 _SAID = (
-    "Estimates from the samples kept, with 95 % bootstrap intervals. They are no part of the guarantee, because "
-    "samples were drawn adaptively. Spread is the distance from the 5 % to the 95 % quantile. What distinguishes a "
-    "group most comes first."
+    "They are no part of the guarantee, because samples were drawn adaptively. Spread is the distance from the 5 % to "
+    "the 95 % quantile. What distinguishes a group most comes first."
 )
 
 
@@ -102,7 +102,8 @@ def effects_section(result: Result) -> str:
     more = len(rows) - _MOST_ROWS
     left_out = f" {counted(more, 'row')} with smaller effects left out." if more > 0 else ""
     shown = table(_HEADS, rows[:_MOST_ROWS], _NUMBERS, "Effects")
-    return f'<h2>Effects</h2><p class="soft">{_SAID}{left_out}</p>{shown}\n'
+    said = f"Estimates from the samples kept, with {intervals(effects)}. {_SAID}{left_out}"
+    return f'<h2>Effects</h2><p class="soft">{clean(said)}</p>{shown}\n'
 
 
 def group_rows(effects: Effects) -> list[Row]:
