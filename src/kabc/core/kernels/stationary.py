@@ -128,9 +128,7 @@ class Matern(Stationary):
         keep_positive(self, nu=self.nu)
 
     def profile(self, t: NDArray[Any]) -> NDArray[Any]:
-        a = np.sqrt(
-            2 * self.nu * np.minimum(t, 320_000 / self.nu)
-        )  # at most 800, exp(-800) is 0: no inf * 0 in the tail
+        a = np.sqrt(2 * self.nu * np.minimum(t, 320_000 / self.nu))  # at most 800: exp(-800) is 0, without inf * 0
         polynomial = 1 + a if self.nu == 1.5 else 1 + a + a * a / 3
         return np.asarray(polynomial * np.exp(-a))
 
