@@ -18,7 +18,17 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # what the extras bring, and what else may be in the same environment
-OPTIONAL = ("numba", "duckdb", "narwhals", "pyarrow", "sqlalchemy", "httpx", "psycopg", "matplotlib", "plotly")
+OPTIONAL: tuple[str, ...] = (
+    "numba",
+    "duckdb",
+    "narwhals",
+    "pyarrow",
+    "sqlalchemy",
+    "httpx",
+    "psycopg",
+    "matplotlib",
+    "plotly",
+)
 OPTIONAL += ("sklearn", "pandas", "polars", "IPython", "ipywidgets")
 
 
