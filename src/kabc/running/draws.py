@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm
 from kabc.core.errors import ArmError, KabcError, SampleError
+from kabc.core.words import counted
 from kabc.running.progress import Ticker
 from kabc.strategies.base import Request
 
@@ -94,7 +95,7 @@ class Drawing:
     def say(self) -> None:
         self.show(
             f"round {self._number}: drawing, {self._done} of {len(self.order)} draws done, "
-            f"{self._sources.n_samples:,} samples so far"
+            f"{counted(self._sources.n_samples, 'sample')} so far"
         )
 
 
