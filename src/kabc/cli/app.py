@@ -91,7 +91,9 @@ CheckK = Annotated[
     typer.Option("--check-k/--no-check-k", help="Look whether a group is two before deciding. Default: yes (anytime)."),
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
-Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1; endpoints all at once.")
+]
 WatchIt = Annotated[
     bool | None,
     typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),

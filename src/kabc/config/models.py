@@ -109,7 +109,7 @@ class Config(_Strict):
     block: int | str | None = None  # checked with the others that kabc.cluster takes
     check_k: bool | None = None
     seed: int | None = Field(default=None, ge=0)
-    workers: int = Field(default=1, ge=1)
+    workers: int | None = Field(default=None, ge=1)
     watch: bool = True
     save: str | None = None
     report: str | None = None

@@ -47,7 +47,7 @@ def cluster(
     order: str | None = None,
     where: str | None = None,
     block: int | str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
     watch: bool = True,
@@ -63,7 +63,8 @@ def cluster(
     ----------
     arms : mapping, sequence, data frame or path
         A mapping from names to arms, or a sequence of arms (`names` may then name them). An arm is a function
-        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d). It may also be an array of samples, which are
+        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d); ``async def`` functions work too, with n or
+        for one sample, ``draw(rng)``. It may also be an array of samples, which are
         used up in random order. Instead of arms: a table, as a data frame or the path of a file, with `arm` and
         `values`.
     n_clusters : int, optional
@@ -113,8 +114,10 @@ def cluster(
         For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
         block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
         used up, or of samples that are counted and never tested. Default: 1.
-    workers : int, default 1
-        Draw from this many arms at a time, in threads. The answer does not depend on it.
+    workers : int, optional
+        Draw from this many arms at a time, in threads. The answer does not depend on it. Default: arms that wait
+        (HTTP endpoints, ``async def`` functions) at the same time, others one after another; all one after another
+        where times are measured.
     executor : concurrent.futures.Executor, optional
         Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
         cannot be sent, or that keep something (pools, commands, connections), are drawn here.
@@ -158,7 +161,7 @@ def cluster(
     2
     """
     started = time.perf_counter()
-    workers = whole_number("workers", workers, 1)
+    workers = None if workers is None else whole_number("workers", workers, 1)
     if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if not isinstance(strategy_options, Mapping | None):
@@ -184,7 +187,7 @@ def cluster(
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:
-            sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
+            sources.workers = Workers.of(executor, workers, sources.arms, on_worker_loss)
             sources.check_workers()
             result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
         except BaseException:

@@ -19,7 +19,7 @@ from kabc.running.draws import Drawing, one_at_a_time, rng_of
 from kabc.running.progress import Ticker
 from kabc.running.record import Kept
 from kabc.running.watch import Watch
-from kabc.running.workers import OnWorkerLoss, Workers
+from kabc.running.workers import OnWorkerLoss, Workers, waits
 from kabc.strategies.base import Request
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
@@ -135,9 +135,9 @@ class Sources:
         return drawing.samples()
 
     def may_leave(self, arm: int) -> bool:
-        """Whether an arm can be drawn in another process: it keeps nothing here, and it can be sent."""
+        """Whether an arm is drawn on the executor. In another process: it keeps nothing here, and it can be sent."""
         if self.workers.shares_memory:
-            return True
+            return waits(self.arms[arm]) or not self.workers.only_waiting
         if arm not in self._may_leave:
             one = self.arms[arm]
             keeps = one.remaining is not None or one_at_a_time(one) or hasattr(one, "close")

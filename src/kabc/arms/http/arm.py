@@ -41,6 +41,7 @@ class HttpArm:
     ) -> None:
         self.name = name
         self.one_at_a_time = reader.kind == "latency"  # calls at the same time would slow each other down
+        self.waits = not self.one_at_a_time
         self._call, self._reader, self._policy, self._spending = call, reader, policy, spending
         self._client, self._pace, self._host = Client(timeout, concurrency), Pace(rate), host
         self._concurrency, self._warmup = concurrency, warmup
