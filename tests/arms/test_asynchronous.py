@@ -17,7 +17,6 @@ from kabc.arms.asynchronous import AsyncArm
 from kabc.arms.base import Arm
 from kabc.core.errors import ArmError, SettingsError
 
-
 Rows = NDArray[np.float64]
 
 

@@ -21,10 +21,10 @@ class Arm(Protocol):
     """A source of samples. `draw` must give n independent samples, one row each.
 
     It may also have: `close()`, called when a run ends; `one_at_a_time`, True if it is to be drawn sample by sample, in
-    turn with others; `waits`, True if a draw is mostly waiting, so that it may run at the same time as others; `n_paid`, how many calls it has made so far, so that those without a sample are on the bill too;
-    `failed(n)`, n rows that stand for failed samples; `failures`, a `Failures`: how
-    many of its tries failed so far; `waiting`, a line for people while it waits for something;
-    `stop()`, called when the run ends while it is drawn in another thread.
+    turn with others; `waits`, True if a draw is mostly waiting, so that others may be drawn at the same time; `n_paid`,
+    how many calls it has made so far, so that those without a sample are on the bill too; `failed(n)`, n rows that
+    stand for failed samples; `failures`, a `Failures`: how many of its tries failed so far; `waiting`, a line for
+    people while it waits for something; `stop()`, called when the run ends while it is drawn in another thread.
     """
 
     @property

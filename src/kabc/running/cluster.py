@@ -19,6 +19,7 @@ from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
+from kabc.running.strings import Strings
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Strategy
@@ -63,8 +64,8 @@ def cluster(
     ----------
     arms : mapping, sequence, data frame or path
         A mapping from names to arms, or a sequence of arms (`names` may then name them). An arm is a function
-        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d); ``async def`` functions work too, with n or
-        for one sample, ``draw(rng)``. It may also be an array of samples, which are
+        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d), numbers or texts; ``async def`` functions
+        work too, with n or for one sample, ``draw(rng)``. It may also be an array of samples, which are
         used up in random order. Instead of arms: a table, as a data frame or the path of a file, with `arm` and
         `values`.
     n_clusters : int, optional
@@ -102,7 +103,9 @@ def cluster(
         Of a table: the columns of a sample. Default: all other columns, without an index that pandas wrote. A warning
         names columns that look like ids or times.
     types : mapping, optional
-        Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
+        The types of columns, "number", "category" or "text": of a table, or of arms that return texts (column "value",
+        or "column 1", "column 2", ... where a sample has several). Default: as their values look; for arms those of
+        the first round, where short texts that repeat are categories.
     missing : str, optional
         Of a table: what to do with missing values, "raise" (default), "drop" or "encode".
     order : str, optional
@@ -183,6 +186,7 @@ def cluster(
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
+    sources.strings = Strings(types if opened is arms else None) if settings.bets else None
     sources.watch = Watch(len(sources), settings.seed) if watch else None
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm
 from kabc.core.errors import ArmError, KabcError, SampleError
+from kabc.core.samples import as_rows
 from kabc.running.progress import Ticker
 from kabc.strategies.base import Request
 
@@ -64,12 +65,8 @@ class Drawing:
         except Exception as error:
             self._sources.lost[arm] += count
             raise ArmError(f"its draw failed: {type(error).__name__}: {error}").of_arm(name) from error
-        rows = _own(rows)
+        rows = self._sources.received(arm, _own(rows))
         self._rows[arm].append(rows)
-        self._sources.drawn[arm] += count
-        self._sources.kept.add(arm, rows)
-        if self._sources.watch is not None:
-            self._sources.watch.hear(arm, rows)
         self._done += 1
 
     def take_failed(self, arm: int) -> None:
@@ -83,11 +80,12 @@ class Drawing:
 
     def samples(self) -> dict[int, ArrayLike]:
         """The rows of each arm, in the order in which they were drawn."""
-        return {arm: rows[0] if len(rows) == 1 else self._joined(arm, rows) for arm, rows in self._rows.items()}
+        drawn = {arm: rows[0] if len(rows) == 1 else self._joined(arm, rows) for arm, rows in self._rows.items()}
+        return self._sources.as_numbers(drawn)
 
     def _joined(self, arm: int, rows: list[ArrayLike]) -> ArrayLike:
         try:
-            return np.concatenate(rows)
+            return np.concatenate([as_rows(part) for part in rows])
         except ValueError as error:
             raise SampleError(f"its samples do not fit together: {error}").of_arm(self._sources.names[arm]) from error
 

@@ -40,7 +40,7 @@ class Reading:
     def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int) -> Arms:
         """The arms of a table, or the arms as they were given."""
         if not self._is_table(source):
-            self._refuse()
+            self._refuse(by_kernel)
             return cast(Arms, source)
         from kabc.arms.tables import table_arms
 
@@ -68,9 +68,10 @@ class Reading:
             return self.arm is not None and bool(source) and all(isinstance(one, str | os.PathLike) for one in source)
         return hasattr(type(source), "columns")  # of the type: polars warns where a lazy frame is asked for its columns
 
-    def _refuse(self) -> None:
+    def _refuse(self, by_kernel: bool) -> None:
+        of_texts = () if by_kernel else ("types",)  # of arms that return texts
         for name in ("arm", "values", "types", "missing", "order", "where"):
-            if getattr(self, name) is not None:
+            if name not in of_texts and getattr(self, name) is not None:
                 raise SettingsError(
                     f"{name}={getattr(self, name)!r} is for a table; leave it out, or pass a data frame or the path of "
                     "a file as the first argument"

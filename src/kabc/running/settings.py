@@ -60,6 +60,11 @@ class Settings:
         return needs_kernel(chosen) if isinstance(chosen, str) else chosen.kernel is not None
 
     @property
+    def bets(self) -> bool:
+        """Whether the strategy bets, so that samples may be anything that features can be made of."""
+        return _takes_blocks(self.chosen) if isinstance(self.chosen, str) else hasattr(self.chosen, "block")
+
+    @property
     def pilot_size(self) -> int:
         """Samples of each arm that a kernel is chosen on."""
         return whole_number("pilot", _PILOT if self.pilot is None else self.pilot, 2)

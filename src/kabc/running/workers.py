@@ -32,7 +32,7 @@ class Workers:
     def of(
         cls, executor: Executor | None, workers: int | None, arms: Sequence[Arm], on_loss: OnWorkerLoss = "redraw"
     ) -> Workers:
-        """At most `workers` draws at a time, on the given executor or in threads of our own. None: as the arms allow."""
+        """At most `workers` draws at a time, on the given executor or in our own threads. None: as the arms allow."""
         limit = len(arms) if workers is None else min(workers, len(arms))
         if executor is not None:
             return cls(executor, limit, False, on_loss)

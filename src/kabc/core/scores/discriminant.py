@@ -113,5 +113,6 @@ def _linkage(points: Array, n_groups: int) -> Index:  # (n, D) -> (n,)
     if len(points) <= n_groups:
         return np.arange(len(points))
     from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import pdist  # linkage itself may take a square table of points for distances, and warn
 
-    return np.asarray(fcluster(linkage(points, "average"), n_groups, "maxclust") - 1, dtype=np.intp)
+    return np.asarray(fcluster(linkage(pdist(points), "average"), n_groups, "maxclust") - 1, dtype=np.intp)
