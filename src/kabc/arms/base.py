@@ -23,8 +23,10 @@ class Arm(Protocol):
     It may also have: `close()`, called when a run ends; `one_at_a_time`, True if it is to be drawn sample by sample, in
     turn with others; `waits`, True if a draw is mostly waiting, so that others may be drawn at the same time; `n_paid`,
     how many calls it has made so far, so that those without a sample are on the bill too; `failed(n)`, n rows that
-    stand for failed samples; `failures`, a `Failures`: how many of its tries failed so far; `waiting`, a line for
-    people while it waits for something; `stop()`, called when the run ends while it is drawn in another thread.
+    stand for failed samples; `paired`, True if `draw` takes a third argument, a generator that is the same for all arms
+    of a round, for what their samples share; `failures`, a `Failures`: how many of its tries failed so far; `waiting`,
+    a line for people while it waits for something; `stop()`, called when the run ends while it is drawn in another
+    thread.
     """
 
     @property

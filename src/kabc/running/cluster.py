@@ -187,7 +187,8 @@ def cluster(
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
     sources.strings = Strings(types if opened is arms else None) if settings.bets else None
-    sources.watch = Watch(len(sources), settings.seed) if watch else None
+    settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
+    sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:

@@ -36,6 +36,8 @@ class Drawing:
         shuffled = rng_of(sources.seed, len(sources), number).permutation(np.repeat(list(request), pieces))
         self.order: list[int] = shuffled.tolist()
         self._rngs = {arm: rng_of(sources.seed, arm, number) for arm in request}
+        # one generator for each arm, all of them alike
+        self._shared = {arm: rng_of(sources.seed, len(sources), number, 1) for arm in request if sources.paired[arm]}
         self._rows: dict[int, list[ArrayLike]] = {arm: [] for arm in request}
         self._done = 0
 
@@ -51,7 +53,8 @@ class Drawing:
 
     def task(self, arm: int) -> Callable[[], ArrayLike]:
         """The draw of one piece. It can be sent to another process; sent again, it draws the same."""
-        return partial(self._sources.arms[arm].draw, self._size[arm], self._rngs[arm])
+        shared = (self._shared[arm],) if arm in self._shared else ()
+        return partial(self._sources.arms[arm].draw, self._size[arm], self._rngs[arm], *shared)
 
     def take(self, arm: int, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""

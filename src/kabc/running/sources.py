@@ -37,6 +37,7 @@ class Sources:
         # random numbers: keys (arm,) shuffle the pools, keys (arm, round) are for draws; no key is used twice
         self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
         self.names = tuple(name for name, _ in named)
+        self.paired = [bool(getattr(arm, "paired", False)) for arm in self.arms]  # samples of a match share something
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed

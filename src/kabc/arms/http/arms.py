@@ -133,6 +133,9 @@ def http_arms(
     expect(value is None or bool(value), "value", value, "a path like 'choices.0.text', or None")
     warmup = (1 if kind == "latency" else 0) if warmup is None else warmup
     expect(is_whole(warmup) and warmup >= 0, "warmup", warmup, "a whole number, 0 or more")
+    expect(isinstance(paired, bool), "paired", paired, "True or False")
+    if paired and prompts is None:
+        raise SettingsError("paired=True compares answers to the same prompt, and there are no prompts; pass prompts=")
     made = _texts(kind, logprob, text, embed)
     if made is None:
         known = ("latency",) if kind == "latency" else column_names(columns)
@@ -155,6 +158,7 @@ def http_arms(
             rate=rate,
             timeout=float(timeout),
             warmup=warmup,
+            paired=paired,
         )
         for name, call in calls.items()
     }

@@ -36,9 +36,9 @@ _LARGEST = 700.0  # exp of more is no number
 class KCheck:
     """The doubts about K of one run."""
 
-    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1) -> None:
+    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False) -> None:
         self.doubted = False  # a group looks like two
-        self._maps, self._block = maps, block
+        self._maps, self._block, self._paired = maps, block, paired
         self._doubt: Doubt | None = None
         self._settled_at = 0  # samples when these arms were settled first
         self._n_labelled = self._n_doubted = 0
@@ -58,7 +58,7 @@ class KCheck:
         """Look once more, after a round that left this partition."""
         labels = _in_order(labels)
         if self._doubt is None or (self._doubt.labels != labels).any():
-            self._doubt = Doubt(labels, self._maps, self._block)
+            self._doubt = Doubt(labels, self._maps, self._block, paired=self._paired)
         self._doubt.follow(batches)
         n_samples = sum(len(batch.samples) for batch in batches)
         if np.count_nonzero(labels >= 0) != self._n_labelled:
