@@ -66,6 +66,8 @@ def test_the_kind_can_be_declared() -> None:
     assert "texts: value: text, hashed n-grams" in result.notes  # nothing was guessed
     with pytest.raises(SettingsError, match=r"types= names a column 'word' that samples do not have; they have \['val"):
         found(arms(said), types={"word": "text"})
+    with pytest.raises(SettingsError, match=r"types must be a mapping column -> kind.*got 'text'"):
+        found(arms(said), types="text")
     with pytest.raises(SettingsError, match="type of column 'value' must be one of"):
         found(arms(said), types={"value": "words"})
     with pytest.raises(SettingsError, match=r"types=.* is for arms that return texts, or for a table"):

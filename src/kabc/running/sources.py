@@ -162,7 +162,7 @@ class Sources:
         self.columns, self.levels = self.strings.encoder.names, self.strings.encoder.levels
         encoded = {arm: self._numbers(arm, rows) for arm, rows in samples.items()}
         for arm, rows in encoded.items():
-            self._hear(arm, rows)
+            self.kept.add(arm, rows)  # not the watch: what it hears must not have chosen its form
         return encoded
 
     def _numbers(self, arm: int, rows: ArrayLike) -> ArrayLike:

@@ -27,6 +27,8 @@ class Strings:
     """What becomes of texts in the samples of a run."""
 
     def __init__(self, types: Mapping[str, str] | None = None) -> None:
+        if not isinstance(types, Mapping | None):
+            raise SettingsError(f"types must be a mapping column -> kind, such as {{'value': 'text'}}, got {types!r}")
         for column, kind in (types or {}).items():
             one_of(f"type of column {column!r}", kind, get_args(Kind))
         self._types = cast(Mapping[str, Kind], types or {})

@@ -60,12 +60,11 @@ class EmbedError(ValueError):
 class Embedded:
     """A function of the user, from a text to a vector. All vectors have the length of the first."""
 
-    levels: dict[str, dict[float, str]] = {}  # noqa: RUF012 - there are none
-
     def __init__(self, embed: Embed) -> None:
         if not callable(embed):
             raise SettingsError(f"embed must be a function text -> vector, got {embed!r}")
         self._embed, self._width = embed, 0
+        self.levels: dict[str, dict[float, str]] = {}
         try:
             self._width = len(self.row(_PROBE))
         except EmbedError as error:
