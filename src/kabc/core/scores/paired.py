@@ -41,7 +41,8 @@ class PairedMoments(Moments):
     def _means(self) -> Array:  # (N, D)
         assert self._sums is not None
         size = max(float(self._links.max()), 1.0)
-        return np.linalg.solve(self._links + _LITTLE * size * np.eye(len(self._links)), self._sums)
+        links = self._links + _LITTLE * size * np.eye(len(self._links))
+        return np.asarray(np.linalg.solve(links, self._sums), dtype=np.float64)
 
     def _covariance(self, means: Array) -> Array:  # (N, D) -> (D, D)
         assert self._sums is not None
