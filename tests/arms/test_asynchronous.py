@@ -40,7 +40,7 @@ async def quick(generator: np.random.Generator) -> float:
 
 def drawn(arm: AsyncArm, n: int, seed: int = 0) -> list[float]:
     try:
-        return arm.draw(n, rng(seed))
+        return list(arm.draw(n, rng(seed)))
     finally:
         arm.close()
 
@@ -150,7 +150,7 @@ class Source:
 
 
 def test_functions_with_and_without_n_are_arms_as_they_are() -> None:
-    arms = {"one": normal, "all": several, "object": Source(), "partial": partial(shifted, 9.0)}
+    arms: dict[str, Any] = {"one": normal, "all": several, "object": Source(), "partial": partial(shifted, 9.0)}
     result = kabc.cluster(arms, 2, seed=0, progress=False)
     assert result.groups == (("one", "object"), ("all", "partial"))
 

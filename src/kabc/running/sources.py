@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -23,7 +23,7 @@ from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers, waits
 from kabc.strategies.base import Request
 
-ArmLike = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
+ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
 
 

@@ -14,7 +14,10 @@ from kabc.core.errors import ArmError, SettingsError
 from tests.arms.http.server import Server, draw, failure, one
 
 CHAT: dict[str, Any] = {"body": {"messages": [{"content": "{prompt}"}]}, "value": "choices.0.message.content"}
-LOGPROB = {"value": "choices.0.logprobs.content.0.token", "logprob": "choices.0.logprobs.content.0.logprob"}
+LOGPROB: dict[str, Any] = {
+    "value": "choices.0.logprobs.content.0.token",
+    "logprob": "choices.0.logprobs.content.0.logprob",
+}
 
 
 def length(text: str) -> list[float]:

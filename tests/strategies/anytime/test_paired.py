@@ -70,8 +70,10 @@ def test_over_all_orders_of_a_match_a_bet_is_fair(cap: float) -> None:
 def test_what_a_match_shares_changes_no_bet(cap: float) -> None:
     scores, groups = np.random.default_rng(2).normal(0, 1, (5, 1, 3)), [0, 1, 2, 0, 1]
     shifted = scores + np.array([50.0, -20.0, 3.0])
-    for bet in (lambda one: one.pairs(np.arange(5)), lambda one: one.joins(np.array([0, 1, 1, 1, 2]), 3)):
-        assert np.allclose(bet(as_block(scores, groups, cap)), bet(as_block(shifted, groups, cap)))
+    one, other = as_block(scores, groups, cap), as_block(shifted, groups, cap)
+    assert np.allclose(one.pairs(np.arange(5)), other.pairs(np.arange(5)))
+    claimed = np.array([0, 1, 1, 1, 2])
+    assert np.allclose(one.joins(claimed, 3), other.joins(claimed, 3))
 
 
 @pytest.mark.parametrize("sides", [[1, -1, -1, -1], [1, 1, -1, -1], [1, 1, 1, -1], [1, 0, -1, -1], [1, 1, 1, 1]])
