@@ -128,6 +128,12 @@ def test_a_later_round_keeps_the_kinds_of_the_first() -> None:
         found({"a": said(ONE), "b": turns, "c": said(ONE)})
 
 
+@pytest.mark.parametrize("options", [{"kernel": kabc.Hamming()}, {"strategy": "boc-uniform"}])
+def test_kinds_are_refused_where_nothing_would_be_made_of_them(options: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=r"types=.* is for a table; leave it out"):
+        found(arms(said), types={"value": "category"}, **options)
+
+
 def test_texts_are_left_to_a_kernel_where_one_is_given() -> None:
     result = found(arms(said), kernel=kabc.Hamming(), max_samples=400)
     assert result.columns == ()

@@ -182,7 +182,8 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    opened = Reading(arm, values, types, missing, order, where).opened(arms, settings.by_kernel, settings.seed)
+    reading = Reading(arm, values, types, missing, order, where)
+    opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
