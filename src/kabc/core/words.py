@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from unicodedata import category
 
 _IRREGULAR = {"category": "categories", "entry": "entries", "has": "have", "is": "are", "try": "tries"}
@@ -42,3 +44,9 @@ def _visible(letter: str) -> str:
 def named(name: object) -> str:
     """A name as people see it; one that is empty or blank stands in quotes."""
     return shown(name) if str(name).strip() else shown(repr(name))
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt word, or nothing."""
+    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}? " if near else ""

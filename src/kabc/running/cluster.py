@@ -39,6 +39,7 @@ def cluster(
     min_separation: float | None = None,
     pilot: int | None = None,
     check_k: bool | None = None,
+    tolerance: object = None,
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
     arm: str | None = None,
@@ -93,6 +94,11 @@ def cluster(
     check_k : bool, optional
         Whether to look, before a decision, if a group is two groups (status "doubtful"). Only "anytime" has this check.
         Default: True there.
+    tolerance : str, number, mapping, function or KernelDistance, optional
+        The smallest difference that matters. The number of groups is then found: each arm is proven to be within the
+        tolerance of its group. "2%" (all values times 1.02), "0.2 sd", 5 (a shift in the unit of the column), "1%
+        outliers", a mapping from columns to these, a function from a pool of samples to a changed pool, or
+        `kabc.KernelDistance`. With `n_clusters` too, the run ends at whichever answer is certified first.
     seed : int, optional
         The same seed gives the same answer. Default: a fresh one, which is recorded in the result.
     names : sequence, optional
@@ -179,6 +185,7 @@ def cluster(
         min_separation=min_separation,
         pilot=pilot,
         check_k=check_k,
+        tolerance=tolerance,
         seed=seed_or_fresh(seed),
         block=block,
     )
@@ -188,6 +195,7 @@ def cluster(
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
     sources.strings = Strings(types if opened is arms else None) if settings.bets else None
+    settings = replace(settings, columns=sources.columns)
     settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
     sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
     show = Ticker(progress)
