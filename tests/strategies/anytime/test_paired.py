@@ -162,3 +162,11 @@ def test_the_certificate_says_what_the_same_means() -> None:
 def test_what_cannot_be_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="paired"):
         AnytimeKABC(4, 2, 0.05, **options)
+
+
+def test_matched_samples_are_not_shuffled() -> None:
+    strategy = run(AnytimeKABC(4, 2, 0.05, maps=MAPS, paired=True), np.array([0.0, 9.0, 0.0, 9.0]), 6.0, 0, 400)
+    check = strategy._found.check
+    assert check is not None
+    assert check._shuffles is None
+    assert check.ratio == pytest.approx(math.exp(check._doubt.log_evidence))  # type: ignore[union-attr]
