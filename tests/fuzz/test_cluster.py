@@ -13,7 +13,7 @@ import pytest
 
 import kabc
 from kabc.strategies import strategies
-from tests.fuzz.harness import Ended, expect_sound, fuzzed
+from tests.fuzz.harness import Ended, Record, every_part, expect_sound, fuzzed
 from tests.fuzz.invariants import expect_plain, expect_whole
 
 HOSTILE_NAMES = [
@@ -207,6 +207,7 @@ def one_case(rng: np.random.Generator) -> Ended:
     return "answered"
 
 
-@pytest.mark.timeout(7200)
-def test_every_run_ends_in_a_whole_answer_or_is_refused_by_name() -> None:
-    expect_sound(fuzzed("cluster", 3000, one_case), 0.2)
+@every_part
+@pytest.mark.timeout(1800)
+def test_every_run_ends_in_a_whole_answer_or_is_refused_by_name(part: int, record_property: Record) -> None:
+    expect_sound(fuzzed("cluster", 3000, one_case, part), 0.1, record_property)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from shlex import quote
 from typing import Any
 
-from kabc.core.words import shown
+from kabc.core.words import did_you_mean, shown
 
 DECIDED = 0
 FAULT = 1
@@ -24,7 +24,10 @@ _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUB
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
-_WITH_EQUALS = r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_WITH_EQUALS = (
+    r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure|timeout"
+    r"|warmup)="
+)
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
@@ -33,6 +36,7 @@ _ADVICE = {
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
 }
+_NO_COMMAND = re.compile(r"No such command '(.*?)'")
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
 
 
@@ -46,6 +50,25 @@ def for_the_shell(message: str) -> str:
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
     # last, because a column may have the name of a setting
     return _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
+
+
+def unreadable(error: Any) -> str:
+    """What is wrong with the words of a command, and which word was meant. Typer says this in its own ways."""
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command", None)
+    path = getattr(context, "command_path", "") or "kabc"
+    help_ = f"(see {path} --help)"
+    wrong = getattr(error, "option_name", "")
+    if wrong and hasattr(error, "possibilities"):  # not: an option without its value
+        known = [name for one in command.params for name in one.opts if name.startswith("--")] if command else []
+        return f"there is no option {wrong}; {did_you_mean(wrong, [*known, '--help'])}{help_}"
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    unknown = _NO_COMMAND.match(message)
+    if unknown:
+        commands = list(getattr(command, "commands", ()))
+        near = did_you_mean(unknown[1], commands)
+        return f"there is no command {unknown[1]}; {near}there are {', '.join(commands)} {help_}"
+    return f"{message} {help_}"
 
 
 def _option(name: str) -> str:

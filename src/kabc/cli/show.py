@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,11 +12,29 @@ from kabc.core.errors import KabcError, SettingsError
 from kabc.core.files import expect_writable, first_same
 from kabc.core.words import shown
 from kabc.results.values import Result
+from kabc.results.words import certificate, text
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
 
-def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
+@dataclass(frozen=True)
+class Look:
+    """How an answer is printed."""
+
+    as_json: bool = False
+    evidence: bool = False  # with the large parts of the JSON form
+    certificate: bool = False
+    everyone: bool = False  # with the names of all arms
+
+    @classmethod
+    def of(cls, *, as_json: bool, evidence: bool, certificate: bool, everyone: bool) -> Look:
+        """As the options say; the evidence is there as JSON alone."""
+        if evidence and not as_json:
+            raise SettingsError("--evidence is a part of the JSON form; add --json")
+        return cls(as_json, evidence, certificate, everyone)
+
+
+def deliver(result: Result, *, save: str | None, report: str | None, look: Look) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
     files: list[tuple[str, str | None, Callable[[str], None]]] = [
@@ -24,10 +43,10 @@ def deliver(result: Result, *, save: str | None, report: str | None, as_json: bo
     ]
     left = [path for _, path, _ in files if path is not None]
     try:
-        problems.append(exits.printed(lambda: _print_answer(result, as_json=as_json, certificate=certificate)))
+        problems.append(exits.printed(lambda: _print_answer(result, look)))
         for name, path, write in files:
             if path is not None:
-                problems.append(_problem(path, write) or _note(name, path, as_json))
+                problems.append(_problem(path, write) or _note(name, path, look.as_json))
                 left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
@@ -73,15 +92,16 @@ def _report(result: Result, path: str) -> None:
     write_report(result, path)
 
 
-def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
-    if as_json:
-        exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
+def _print_answer(result: Result, look: Look) -> None:
+    if look.as_json:
+        document = result.to_dict(full=look.evidence)
+        exits.print_json(document | ({"certificate": result.certificate()} if look.certificate else {}))
         return
-    first, *others = str(result).split("\n")
+    first, *others = text(result, everyone=look.everyone).split("\n")
     spoken = [exits.for_the_shell(line) if line.startswith("note: ") else line for line in others]
     print("\n".join([exits.for_the_shell(first), *spoken]))
-    if certificate:
-        print(f"\n{result.certificate()}")
+    if look.certificate:
+        print(f"\n{certificate(result, everyone=look.everyone)}")
 
 
 def print_strategies(*, as_json: bool) -> int:
@@ -101,7 +121,7 @@ def print_strategies(*, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool, last: bool = False) -> int:
+def show_it(path: Path, report: str | None, look: Look, *, last: bool = False) -> int:
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
@@ -110,7 +130,7 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool,
     result = load_result(path)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, save=None, report=report, as_json=as_json, certificate=certificate)
+        return deliver(result, save=None, report=report, look=look)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:

@@ -151,7 +151,7 @@ def plan(
         if kernel is not None or embedded_gap is not None:
             raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
         make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, strategy_options)
-        return replace(_simulated(strategy, make, gap, rows, Ticker(progress)), cost=cost)
+        return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
     planned = _strategy(strategy, n_arms, n_clusters, delta, kernel, strategy_options)

@@ -5,13 +5,13 @@ A TypeError that comes out of a constructor is then a bug, and is shown as one.
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from typing import Any
 
 from kabc.core.errors import SettingsError
+from kabc.core.words import did_you_mean
 
 _GIVEN = 3  # n_arms, n_clusters, delta come first, by position
 
@@ -54,9 +54,3 @@ def _expect_known(name: str, option: str, parameters: list[Parameter], needs_ker
         return
     allowed = f"it has {', '.join(known)}" if known else "it has none"
     raise SettingsError(f"strategy {name!r} has no option {option!r}; {did_you_mean(option, known)}{allowed}")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt word, or nothing."""
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}? " if near else ""

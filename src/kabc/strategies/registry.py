@@ -7,11 +7,11 @@ from typing import Any
 
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Kernel
+from kabc.core.words import did_you_mean
 from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Strategy
 from kabc.strategies.entry import StrategyEntry
 from kabc.strategies.kabc import KABC
-from kabc.strategies.options import did_you_mean
 from kabc.strategies.plugins import installed_entries
 
 IID = "samples of an arm are independent and identically distributed"
