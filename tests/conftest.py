@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import signal
 from collections.abc import Iterator
 from typing import NoReturn
+
+# Recorded runs are compared to six digits, and BLAS rounds differently on each kind of processor. So all x86 processors
+# use one kind of kernel here. It must be set before numpy is loaded.
+if platform.machine() in ("x86_64", "AMD64"):
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
 import pytest
 from hypothesis import Phase, settings

@@ -131,7 +131,7 @@ def test_an_endpoint_that_misbehaves_is_told_in_one_line(
 ) -> None:
     config = tmp_path / "study.toml"
     config.write_text(
-        f'clusters = 2\n[http]\nmethod = "GET"\nvalue = "x"\nretries = 1\n'
+        f'clusters = 2\n[http]\nmethod = "GET"\nvalue = "x"\nretries = 1\nmax_wait = 0.5\n'
         f'[http.endpoints]\na = "{server}{path}"\nb = "{server}{path}"\n'
     )
     is_one_line(kabc("run", "--config", config, "--json"), parts)

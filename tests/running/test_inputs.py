@@ -13,7 +13,7 @@ from kabc import Hamming, SettingsError
 from kabc.arms.base import NamedArms
 from kabc.running.inputs import Reading, suitable_kernel
 
-FRAME = pl.DataFrame({"host": ["x", "y"] * 10, "seconds": np.arange(20.0), "colour": ["red", "blue"] * 10})
+FRAME = pl.DataFrame({"host": ["x", "y"] * 10, "seconds": np.arange(20.0) % 7, "colour": ["red", "blue"] * 10})
 NOTHING = Reading(None, None, None, None)
 
 
