@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import kabc as package
-from kabc.results.values import Result
 from tests.cli.conftest import Call
 from tests.processes import running
 

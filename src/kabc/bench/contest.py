@@ -53,7 +53,9 @@ class Contest:
         known = self.known()
         for name in self.instances:
             if name not in known:
-                raise SettingsError(f"there is no instance {name!r}; {did_you_mean(name, known)}there are {', '.join(known)}")
+                raise SettingsError(
+                    f"there is no instance {name!r}; {did_you_mean(name, known)}there are {', '.join(known)}"
+                )
         _ = self.specs  # unknown strategies are refused here
 
     @classmethod
