@@ -70,6 +70,12 @@ MISTAKES = [
     ("deep JSON", f"--command a='{DEEP}' --command b='{DEEP}' --clusters 2", ["nested too deeply"]),
     ("command that prints rubbish", "--command a='echo x' --command b='echo y' --clusters 2", ["number"]),
     ("unreachable database", "--sql 'select 1' --database postgresql://u:hush@127.0.0.1:9/x --arm a", ["127.0.0.1"]),
+    (
+        "bad port",
+        "--sql 'select 1' --database postgresql://u:hush@127.0.0.1:port/x --arm a",
+        ["host:5432"],
+    ),
+    ("no driver", "--sql 'select 1' --database nodb://u:hush@127.0.0.1/x --arm a", ["needs a driver", "'nodb'"]),
     ("wrong SQL", "--sql 'selekt 1' --database sqlite:///plant.db --arm a", ["selekt"]),
     ("two sources", "good.csv --command a=true", ["2 sources"]),
 ]

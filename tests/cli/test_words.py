@@ -100,3 +100,38 @@ def test_a_timeout_and_warmups_are_options_too(kabc: Call, tmp_path: Path) -> No
     assert planned.code == 2
     assert "--timeout 0.2" in planned.err
     assert "--warmup does not apply to [table]" in kabc("run", "x.csv", "--arm", "a", "--warmup", 1).err
+
+
+def test_many_changes_are_cut_and_all_come_on_request(kabc: Call, fleet: Path, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    arms = {f"web-{i:02d}": rng.normal(9.0 * (i % 2), 1.0, 60) for i in range(60)}
+    arms |= {f"new-{i:02d}": rng.normal(0.0, 1.0, 60) for i in range(30)}
+    later = tmp_path / "later.json"
+    package.cluster(arms, 2, seed=0, progress=False).save(later)
+    short, full = kabc("compare", fleet, later), kabc("compare", fleet, later, "--all")
+    assert "added: new-00, new-01, new-02, new-03, new-04 and 25 more\n" in short.out
+    changes = len(kabc("compare", fleet, later, "--json").json()["changes"])
+    assert changes > 20
+    assert f"  and {changes - 20} more\n" in short.out
+    assert full.out.count("(certified): before") + full.out.count("(a guess): before") == changes
+    assert "new-29" in full.out
+
+
+def test_advice_names_options_of_the_command_line_everywhere(kabc: Call, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    walks = {name: np.cumsum(rng.normal(size=300)) for name in "ab"}
+    saved = tmp_path / "doubtful.json"
+    package.cluster(walks, 2, seed=0, progress=False).save(saved)
+    for words in (["show", saved], ["show", saved, "--certificate"], ["compare", saved, saved]):
+        answer = kabc(*words)
+        assert "Use --block auto; or --no-watch if their order has no meaning" in answer.out
+        assert "block=" not in answer.out and "watch=" not in answer.out
+    assert kabc("show", saved).out.count("doubt: ") == 1
+
+
+def test_a_name_of_thousands_of_digits_is_a_name(kabc: Call, tmp_path: Path) -> None:
+    table = tmp_path / "digits.csv"
+    table.write_text("arm,v\n" + "".join(f"{'7' * 5000},{i % 7}\nb,{i % 5 + 50}\n" for i in range(60)))
+    answer = kabc("run", table, "--arm", "arm", "--clusters", 2, "--seed", 1, "--no-watch")
+    assert answer.code == 0
+    assert "7" * 5000 in answer.out

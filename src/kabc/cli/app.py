@@ -346,6 +346,7 @@ def show(
 def compare(
     old: Annotated[Path, typer.Argument(help="Saved answer.")],
     new: Annotated[Path, typer.Argument(help="Later answer.")],
+    everyone: Everyone = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -355,7 +356,7 @@ def compare(
     """
     from kabc.cli.show import compare_them
 
-    return compare_them(old, new, as_json=as_json)
+    return compare_them(old, new, as_json=as_json, everyone=everyone)
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:

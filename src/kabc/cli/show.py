@@ -16,6 +16,8 @@ from kabc.results.words import certificate, text
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
+_ADVICE = ("note: ", "  - note: ", "Answer: ", "old: ", "new: ")  # how lines begin that say what to do
+
 
 @dataclass(frozen=True)
 class Look:
@@ -98,10 +100,14 @@ def _print_answer(result: Result, look: Look) -> None:
         exits.print_json(document | ({"certificate": result.certificate()} if look.certificate else {}))
         return
     first, *others = text(result, everyone=look.everyone).split("\n")
-    spoken = [exits.for_the_shell(line) if line.startswith("note: ") else line for line in others]
-    print("\n".join([exits.for_the_shell(first), *spoken]))
+    print("\n".join([exits.for_the_shell(first), *map(_spoken, others)]))
     if look.certificate:
-        print(f"\n{certificate(result, everyone=look.everyone)}")
+        print("\n" + "\n".join(map(_spoken, certificate(result, everyone=look.everyone).split("\n"))))
+
+
+def _spoken(line: str) -> str:
+    """A line with options of the command line, where it gives advice. Others may hold names that only look like it."""
+    return exits.for_the_shell(line) if line.startswith(_ADVICE) else line
 
 
 def print_strategies(*, as_json: bool) -> int:
@@ -133,7 +139,7 @@ def show_it(path: Path, report: str | None, look: Look, *, last: bool = False) -
         return deliver(result, save=None, report=report, look=look)
 
 
-def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
+def compare_them(old: Path, new: Path, *, as_json: bool, everyone: bool) -> int:
     """Print the changes from one saved answer to a later one."""
     from kabc.results.compare import compare
     from kabc.results.files import load_result
@@ -142,7 +148,7 @@ def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
     if as_json:
         exits.print_json(found.to_dict())
     else:
-        print(found)
+        print("\n".join(map(_spoken, found.text(everyone=everyone).split("\n"))))
     if found.alarm:
         return exits.CHANGED
     return exits.DECIDED if found.same else exits.UNDECIDED

@@ -23,7 +23,7 @@ STATUS_WORDS: dict[Status, str] = {
     "stopped": "stopped by a heuristic: nothing is certified, the groups are a guess",
     "stalled": "undecided: nothing new was learned lately, the groups are a guess",
     "budget": "undecided: the budget is spent, the groups are a guess",
-    "exhausted": "undecided: too few rows are left for another round, the groups are a guess",
+    "exhausted": "undecided: all rows read, or too few left for another round; the groups are a guess",
     "interrupted": "undecided: the run was interrupted, the groups are a guess",
     "failed": "undecided: the run failed, the groups are a guess",
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
