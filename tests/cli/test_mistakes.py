@@ -193,11 +193,17 @@ def test_settings_are_spelled_as_options() -> None:
 @pytest.mark.parametrize(
     ("told", "shell"),
     [
+        ("lower rate= or concurrency=, or raise max_wait=", "lower rate or concurrency, or raise max_wait"),
+        ("lower pilot=, or pass a kernel with a fixed bandwidth", "lower --pilot"),
+        (
+            "did not end within timeout=3 seconds; raise timeout=",
+            "did not end within --timeout 3 seconds; raise --timeout",
+        ),
         ("set types={'ts': 'number'} to compare seconds", "set --types ts=number to compare seconds"),
         ("set types={'seed': 'number'}", "set --types seed=number"),
         ("set types={'a b': 'text'}; or types=", "set --types 'a b=text'; or --types"),
         ("""set types={"it's": 'category'}""", """set --types 'it'"'"'s=category'"""),
     ],
 )
-def test_types_are_spelled_as_pairs(told: str, shell: str) -> None:
+def test_advice_is_spelled_as_people_write_it(told: str, shell: str) -> None:
     assert for_the_shell(told) == shell

@@ -116,4 +116,4 @@ def on_an_answer(folder: Path) -> Case:
 @every_part
 @pytest.mark.timeout(1800)
 def test_every_saved_answer_is_shown_or_refused_in_one_line(tmp_path: Path, part: int, record_property: Record) -> None:
-    expect_sound(fuzzed("hostile results", 500, on_an_answer(tmp_path), part), 0.0, record_property)
+    expect_sound(fuzzed("hostile results", 200, on_an_answer(tmp_path), part), 0.0, record_property)

@@ -30,11 +30,14 @@ _WITH_EQUALS = (
 )
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
+# keys of a file
+_KEY = re.compile(r"\b(rate|concurrency|max_wait|price|max_spend|value|prompts|headers|body)=(?=[\s,;:.)]|$)")
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
 _ADVICE = {
     "Try a larger number of groups.": "Try a larger --clusters.",
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
+    ", or pass a kernel with a fixed bandwidth": "",
 }
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
@@ -47,6 +50,7 @@ def for_the_shell(message: str) -> str:
         text = text.replace(python, shell)
     text = _BARE.sub(lambda found: _option(found[1]), text)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
+    text = _KEY.sub(r"\1", text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
     # last, because a column may have the name of a setting
     return _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
