@@ -194,6 +194,7 @@ def test_settings_are_spelled_as_options() -> None:
     ("told", "shell"),
     [
         ("lower rate= or concurrency=, or raise max_wait=", "lower rate or concurrency, or raise max_wait"),
+        ("declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)", "use --strategy anytime, which needs no kernel"),
         ("lower pilot=, or pass a kernel with a fixed bandwidth", "lower --pilot"),
         (
             "did not end within timeout=3 seconds; raise timeout=",

@@ -38,6 +38,7 @@ _ADVICE = {
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
     ", or pass a kernel with a fixed bandwidth": "",
+    "declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)": "use --strategy anytime, which needs no kernel",
 }
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
