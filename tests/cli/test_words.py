@@ -129,6 +129,15 @@ def test_advice_names_options_of_the_command_line_everywhere(kabc: Call, tmp_pat
     assert kabc("show", saved).out.count("doubt: ") == 1
 
 
+def test_failures_name_options_and_leave_names_alone(kabc: Call) -> None:
+    odd = "echo $((KABC_SEED % 2)) | grep -v 1 || exit 3"
+    words = ["--command", f"seed: x={odd}", "--command", f"b={odd}", "--clusters", 2, "--max-samples", 40, "--seed", 1]
+    answer = kabc("run", *words, "--on-failure", "encode")
+    (line, *_) = [line for line in answer.out.splitlines() if line.startswith("failures: ")]
+    assert " of seed: x (" in answer.out
+    assert "on_failure=" not in line
+
+
 def test_a_name_of_thousands_of_digits_is_a_name(kabc: Call, tmp_path: Path) -> None:
     table = tmp_path / "digits.csv"
     table.write_text("arm,v\n" + "".join(f"{'7' * 5000},{i % 7}\nb,{i % 5 + 50}\n" for i in range(60)))

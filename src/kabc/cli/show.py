@@ -16,7 +16,7 @@ from kabc.results.words import certificate, text
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
-_ADVICE = ("note: ", "  - note: ", "Answer: ", "old: ", "new: ")  # how lines begin that say what to do
+_ADVICE = ("note: ", "failure: ", "  - note: ", "Answer: ", "old: ", "new: ")  # how lines begin that say what to do
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,9 @@ def _print_answer(result: Result, look: Look) -> None:
 
 def _spoken(line: str) -> str:
     """A line with options of the command line, where it gives advice. Others may hold names that only look like it."""
+    if line.startswith("failures: "):
+        whose, last, said = line.partition("; last: ")
+        return whose + last + exits.for_the_shell(said)
     return exits.for_the_shell(line) if line.startswith(_ADVICE) else line
 
 
