@@ -21,6 +21,7 @@ PUBLIC = {
     "KabcError",
     "Kernel",
     "KernelBoundsError",
+    "KernelDistance",
     "Laplace",
     "Linear",
     "Matern",

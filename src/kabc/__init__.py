@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Sum,
     )
     from kabc.core.partitions import Partition
+    from kabc.core.tolerances import KernelDistance
     from kabc.planning.plan import plan
     from kabc.planning.rehearsal import SimulatedPlan
     from kabc.planning.schedule import Plan
@@ -54,6 +55,7 @@ __all__ = [
     "KabcError",
     "Kernel",
     "KernelBoundsError",
+    "KernelDistance",
     "Laplace",
     "Linear",
     "Matern",
@@ -105,6 +107,7 @@ _HOMES = {
         "Sum",
     ),
     "kabc.core.partitions": ("Partition",),
+    "kabc.core.tolerances": ("KernelDistance",),
     "kabc.planning.plan": ("plan",),
     "kabc.planning.schedule": ("Plan",),
     "kabc.planning.rehearsal": ("SimulatedPlan",),

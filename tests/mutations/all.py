@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests
+from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests, sameness, tolerances
 
 MUTANTS = (
     *evidence.MUTANTS,
+    *sameness.MUTANTS,
     *answers.MUTANTS,
     *anytime.MUTANTS,
     *peers_by_means.MUTANTS,
     *peers_by_tests.MUTANTS,
+    *tolerances.MUTANTS,
 )

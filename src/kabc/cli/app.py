@@ -97,6 +97,14 @@ CheckK = Annotated[
     bool | None,
     typer.Option("--check-k/--no-check-k", help="Look whether a group is two before deciding. Default: yes (anytime)."),
 ]
+ToleranceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tolerance",
+        metavar="SIZE|COLUMN=SIZE,...",
+        help="Instead of --clusters: the smallest difference that matters, such as 2%, '0.2 sd', 5 or '1% outliers'.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
 Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
 WatchIt = Annotated[
@@ -163,6 +171,7 @@ def run(
     pilot: Pilot = None,
     block: Block = None,
     check_k: CheckK = None,
+    tolerance: ToleranceOption = None,
     seed: Seed = None,
     workers: Workers = None,
     watch: WatchIt = None,

@@ -53,7 +53,11 @@ def _ended(config: Config, quiet: bool) -> tuple[Result, Exception | None]:
 
 def _drawn(config: Config, quiet: bool) -> Result:
     seed = secrets.randbits(32) if config.seed is None else config.seed
-    name = config.strategy or ("kabc" if config.min_separation else "anytime")
+    name = (
+        config.strategy
+        or ("tolerance" if config.tolerance is not None else None)
+        or ("kabc" if config.min_separation else "anytime")
+    )
     with LivePanel(quiet=quiet) as panel:
         with panel.during(opening(config)):
             arms = open_arms(config, seed, with_kernel=needs_kernel(name))
@@ -72,6 +76,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             pilot=config.pilot,
             block=config.block,
             check_k=config.check_k,
+            tolerance=config.tolerance,
             seed=seed,
             workers=config.workers,
             watch=config.watch,
@@ -82,7 +87,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
 
 def _budget(config: Config, strategy: str, arms: NamedArms) -> int | None:
     """The largest number of samples. Without it and without a number of groups, finite arms give all their rows."""
-    if config.max_samples or config.clusters or config.min_separation or strategy == "anytime":
+    if config.max_samples or config.clusters or config.min_separation or strategy in ("anytime", "tolerance"):
         return config.max_samples
     left = [arm.remaining for arm in arms.values()]
     if any(count is None for count in left):

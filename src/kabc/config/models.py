@@ -108,6 +108,7 @@ class Config(_Strict):
     pilot: int | None = Field(default=None, ge=2)
     block: int | str | None = None  # checked with the others that kabc.cluster takes
     check_k: bool | None = None
+    tolerance: str | float | dict[str, str | float] | None = None  # checked with the columns
     seed: int | None = Field(default=None, ge=0)
     workers: int = Field(default=1, ge=1)
     watch: bool = True

@@ -17,6 +17,7 @@ from kabc.results.failures import failures_document, failures_of
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
+from kabc.results.verdicts import verdicts_document, verdicts_of
 from kabc.results.words import told_apart_by_number
 from kabc.strategies.answers import Guarantee, Round
 
@@ -30,10 +31,10 @@ _BLOCKS = ("counts", "compared", "told", "values", "limits", "variances", "measu
 
 def document_of(result: Result, *, full: bool) -> dict[str, Any]:
     """The JSON form, as `Document` describes it; `full` with pairs, rounds, evidence, samples and trace."""
-    return _facts(result) | (_bulk(result) if full else {})
+    return _facts(result, full=full) | (_bulk(result) if full else {})
 
 
-def _facts(result: Result) -> dict[str, Any]:
+def _facts(result: Result, *, full: bool) -> dict[str, Any]:
     keys = result.text_names
     key = dict(zip(result.names, keys, strict=True))
     needs, why = result.needs, result.guarantee
@@ -74,6 +75,7 @@ def _facts(result: Result) -> dict[str, Any]:
             for one in result.assumptions
         ],
         "k_doubt": None if result.k_doubt is None else float(result.k_doubt),
+        "tolerance": None if result.tolerance is None else verdicts_document(result.tolerance, keys, full=full),
         "failures": {key[name]: failures_document(one) for name, one in result.failures.items()},
         "failure": result.failure,
         "columns": list(map(str, result.columns)),
@@ -153,6 +155,7 @@ def result_of(document: Document) -> Result:
         set_aside=_by_name("set_aside", document.set_aside, names, keys),
         assumptions=_assumptions(document, names, keys),
         k_doubt=document.k_doubt,
+        tolerance=verdicts_of(document.tolerance, keys),
         failures=_by_name("failures", failures_of(document), names, keys),
         failure=document.failure,
         n_lost=document.n_lost,

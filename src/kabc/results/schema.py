@@ -193,6 +193,29 @@ class EffectsPart(_Part):
     arms: list[ArmEffectPart] = Field(description="the odd ones first")
 
 
+class VerdictPart(_Part):
+    """A pair: its verdict, and how far apart it is at most and at least, in the unit of the tolerance."""
+
+    arms: Annotated[tuple[str, str], Strict(False)]
+    verdict: Literal["different", "same", "open"]
+    same_within: float | None = Field(description="null: nothing is proven yet")
+    apart_at_least: float
+
+
+class TolerancePart(_Part):
+    """An answer within a tolerance."""
+
+    said: str = Field(description="the tolerance: 2 %")
+    unit: str = Field(description="of margins")
+    kernel_distance: float = Field(gt=0, description="the tolerance as a distance of mean features")
+    equivalents: list[str] = Field(description="the tolerance in other units")
+    pairs: list[VerdictPart] = Field(description="all pairs, in the order of the arms; empty with more than 60 arms")
+    between: list[str] = Field(
+        description="arms that differ from a group by less than the tolerance, as far as was seen"
+    )
+    matrices: dict[str, ArrayPart] | None = Field(default=None, description="verdicts and margins of all pairs, (N, N)")
+
+
 class Document(_Part):
     """A result of kabc. Without `told_apart`, `rounds`, `evidence`, `samples` and `trace` it is the short form."""
 
@@ -231,6 +254,9 @@ class Document(_Part):
     k_doubt: float | None = Field(
         default=None,
         description="evidence, as a betting ratio, that one group is two: a heuristic; null: not looked for",
+    )
+    tolerance: TolerancePart | None = Field(
+        default=None, description="what is proven of each pair within the tolerance, if one was given"
     )
     failures: dict[str, FailuresPart] = Field(default={}, description="failed tries, of each arm that had any")
     failure: str = Field(default="", description="what ended the run, with status failed")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from kabc.arms.tallies import Failures
 from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.verdicts import Verdicts
 from kabc.results import words
 from kabc.results.effects.compute import effects_of
 from kabc.results.effects.values import Effects
@@ -90,6 +91,8 @@ class Result:
     k_doubt : float or None
         Evidence, as a betting ratio, that one group is two and K too small: a heuristic. None where it was not looked
         for.
+    tolerance : Verdicts or None
+        What is proven of each pair within the tolerance, if one was given: verdicts and margins.
     block : int
         Consecutive samples of an arm that form one block, the unit of the tests; 1: samples are.
     price : float
@@ -140,6 +143,7 @@ class Result:
     set_aside: dict[Hashable, str] = field(default_factory=dict)
     assumptions: tuple[Assumption, ...] = ()
     k_doubt: float | None = None
+    tolerance: Verdicts | None = field(default=None, repr=False)
     block: int = 1
     price: float = 0.0
     n_lost: int = 0
@@ -161,6 +165,26 @@ class Result:
     def conditional_on(self) -> str:
         """What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was."""
         return words.condition(self)
+
+    @property
+    def verdicts(self) -> NDArray[np.str_] | None:  # (N, N)
+        """What is proven of each pair within the tolerance: "different", "same" or "open"; None without a tolerance."""
+        return None if self.tolerance is None else self.tolerance.verdicts
+
+    @property
+    def same_within(self) -> NDArray[np.float64] | None:  # (N, N)
+        """How far apart each pair is at most, in the unit of the tolerance; infinite where nothing is proven yet."""
+        return None if self.tolerance is None else self.tolerance.same_within
+
+    @property
+    def apart_at_least(self) -> NDArray[np.float64] | None:  # (N, N)
+        """How far apart each pair is at least, in the unit of the tolerance; 0 where nothing is proven yet."""
+        return None if self.tolerance is None else self.tolerance.apart_at_least
+
+    @property
+    def between(self) -> tuple[Hashable, ...]:
+        """Arms of chains: within the tolerance of arms that differ from each other, as far as was seen."""
+        return () if self.tolerance is None else tuple(self.names[arm] for arm in self.tolerance.between)
 
     @property
     def groups(self) -> tuple[tuple[Hashable, ...], ...]:
@@ -294,7 +318,7 @@ def _same(mine: Any, other: Any) -> bool:
         return mine.keys() == other.keys() and all(_same(value, other[key]) for key, value in mine.items())
     if isinstance(mine, tuple) and isinstance(other, tuple):
         return len(mine) == len(other) and all(map(_same, mine, other))
-    if isinstance(mine, Round) and isinstance(other, Round):
+    if isinstance(mine, Round | Verdicts) and isinstance(other, type(mine)):
         return _same_fields(mine, other)
     both_nan = isinstance(mine, float) and isinstance(other, float) and math.isnan(mine) and math.isnan(other)
     return both_nan or bool(mine == other)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kabc.core.words import counted, in_short, named, percent, plural, shown
+from kabc.results import within
 from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.results.failures import failure_lines
 from kabc.strategies.answers import Status
@@ -59,6 +60,8 @@ def _samples(result: Result) -> str:
 def _claim(result: Result) -> tuple[str, str]:
     """What is claimed, and what to do about it."""
     asked = result.n_clusters
+    if result.status == "decided" and result.tolerance is not None and not result.conditional_on:
+        return within.decided_claim(result, result.tolerance), ""
     if result.status == "decided":
         condition = (
             f"if {result.conditional_on}" if result.conditional_on else "under the assumptions of the certificate"
@@ -110,7 +113,7 @@ def _stalled(result: Result) -> str:
 
 def condition(result: Result) -> str:
     """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
-    if result.status != "decided" or result.n_clusters is None:
+    if result.status != "decided" or result.n_clusters is None or result.tolerance is not None:
         return result.guarantee.conditional_on
     measured = " among the arms that were measured" if result.set_aside else ""
     return (result.guarantee.conditional_on or exactly(result.n_clusters)) + measured
@@ -149,10 +152,19 @@ def text(result: Result, *, everyone: bool = False) -> str:
     effects = result.effects
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result, everyone=everyone), strict=True):
-        groups += [f"  {line}", *(f"    {more}" for more in group_effect_lines(effects, number))]
+        more = [*group_effect_lines(effects, number), *_margins(result, number)]
+        groups += [f"  {line}", *(f"    {one}" for one in more)]
     aside = [f"  {line}" for line in aside_lines(result, everyone=everyone)]
     lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
     return "\n".join(map(shown, [*lines, *_remarks(result), *_hardly_watched(result)]))
+
+
+def _margins(result: Result, number: int) -> list[str]:
+    """How far apart the arms of a group are at most, where that is proven and the group is not."""
+    if result.tolerance is None or result.certified or result.assumptions:
+        return []
+    line = within.margin_of(result, result.tolerance, result.groups[number - 1])
+    return [line] if line else []
 
 
 def _hardly_watched(result: Result) -> list[str]:
@@ -198,6 +210,8 @@ def certified_lines(result: Result) -> list[str]:
         doubt += f" if {result.conditional_on}"
     if result.assumptions:
         return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
+    if result.tolerance is not None and not result.assumptions:
+        return [f"certified, {doubt}: {within.counts_line(result, result.tolerance)}"]
     if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
         return [f"certified: nothing yet; {told}"]
     return [f"certified, {doubt}: at least {at_least}; {told}"]
@@ -240,6 +254,7 @@ def _remarks(result: Result) -> list[str]:
     low, high = (pick(result.samples_per_arm.values(), default=0) for pick in (min, max))
     lines = [f"samples per arm: {low:,}" + (f" to {high:,}" if high > low else "")]
     lines += k_doubt(result)
+    lines += within.lines(result, result.tolerance) if result.tolerance is not None else []
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
         lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from kabc.arms.tallies import with_counts
 from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.partitions import Partition
 from kabc.core.words import counted
 from kabc.results.forecast import more_samples
@@ -70,8 +71,16 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         samples=sources.kept.by_name(sources.names),
         trace=ended.trace,
         k_doubt=getattr(strategy, "k_doubt", None),
+        tolerance=None if ended.broken else _verdicts(strategy),
         needs=None if refuted else _needs(strategy, sources),
     )
+
+
+def _verdicts(strategy: Strategy) -> Verdicts | None:
+    """What is proven within a tolerance, by a strategy that takes one."""
+    ask = getattr(strategy, "verdicts", None)
+    found: Verdicts | None = None if ask is None else ask()
+    return found
 
 
 def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:

@@ -39,6 +39,7 @@ def cluster(
     min_separation: float | None = None,
     pilot: int | None = None,
     check_k: bool | None = None,
+    tolerance: object = None,
     seed: int | None = None,
     names: Sequence[Hashable] | None = None,
     arm: str | None = None,
@@ -92,6 +93,11 @@ def cluster(
     check_k : bool, optional
         Whether to look, before a decision, if a group is two groups (status "doubtful"). Only "anytime" has this check.
         Default: True there.
+    tolerance : str, number, mapping, function or KernelDistance, optional
+        The smallest difference that matters. The number of groups is then found: each arm is proven to be within the
+        tolerance of its group. "2%" (all values times 1.02), "0.2 sd", 5 (a shift in the unit of the column), "1%
+        outliers", a mapping from columns to these, a function from a pool of samples to a changed pool, or
+        `kabc.KernelDistance`. With `n_clusters` too, the run ends at whichever answer is certified first.
     seed : int, optional
         The same seed gives the same answer. Default: a fresh one, which is recorded in the result.
     names : sequence, optional
@@ -174,6 +180,7 @@ def cluster(
         min_separation=min_separation,
         pilot=pilot,
         check_k=check_k,
+        tolerance=tolerance,
         seed=seed_or_fresh(seed),
         block=block,
     )
@@ -185,6 +192,7 @@ def cluster(
         if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
             settings = replace(settings, kernel=suitable_kernel(opened))
         sources = Sources(opened, names, settings.seed)
+        settings = replace(settings, columns=sources.columns)
         sources.watch = Watch(len(sources), settings.seed) if watch else None
         sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
         listeners = [] if on_round is None else [on_round]

@@ -22,6 +22,7 @@ from kabc.strategies.registry import entry_of
 
 KernelChoice = Kernel | Callable[[NDArray[Any]], Kernel] | None
 
+TOLERANCE = "tolerance"  # the strategy that takes a tolerance
 AUTO = "auto"  # block: a length that suits the samples
 
 _DELTA = 0.05
@@ -43,6 +44,8 @@ class Settings:
     seed: int = 0
     block: int | str | None = None
     check_k: bool | None = None
+    tolerance: object = None
+    columns: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> str | Strategy:
@@ -51,6 +54,8 @@ class Settings:
             return self.strategy
         if self.strategy is not None:
             return _strategy_object(self.strategy)
+        if self.tolerance is not None:
+            return TOLERANCE
         return "anytime" if self.kernel is None and self.min_separation is None else "kabc"
 
     @property
@@ -81,12 +86,23 @@ class Settings:
         if not isinstance(chosen, str):
             self._check_object(chosen, n_arms)
             return
-        if self.kernel is not None and not self.by_kernel:
+        self._check_tolerance(chosen)
+        if self.kernel is not None and not self.by_kernel and chosen != TOLERANCE:
             raise SettingsError(
                 f"strategy {chosen!r} needs no kernel, got {self.kernel!r}; leave it out, or use 'kabc'"
             )
         self._check_end(chosen, n_arms)
         self._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
+
+    def _check_tolerance(self, name: str) -> None:
+        if (self.tolerance is None) != (name != TOLERANCE):
+            raise SettingsError(
+                f"strategy {name!r} takes no tolerance, got {self.tolerance!r}; leave strategy= out"
+                if self.tolerance is not None
+                else "strategy 'tolerance' needs a tolerance, the smallest difference that matters, such as '2%'"
+            )
+        if self.tolerance is not None and self.min_separation is not None:
+            raise SettingsError("tolerance and min_separation are two ways to say what matters; pass one of them")
 
     def _check_block(self) -> None:
         if "block" in self.options:
@@ -127,6 +143,8 @@ class Settings:
 
     def _stops_by_itself(self, name: str, n_arms: int) -> bool:
         """Whether the strategy stops without K and without a budget."""
+        if name == TOLERANCE:
+            return True
         if needs_kernel(name):
             return False
         try:
@@ -136,6 +154,13 @@ class Settings:
             return False  # it needs K
         return bool(getattr(strategy, "stops_by_itself", False))  # strategies of others may not have the attribute
 
+    def _all_options(self) -> dict[str, Any]:
+        """The options of the strategy, and the tolerance where it takes one."""
+        if self.chosen != TOLERANCE:
+            return dict(self.options)
+        named = {"tolerance": self.tolerance, "columns": self.columns, "kernel": self.kernel, "seed": self.seed}
+        return dict(self.options) | named
+
     def build(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         """The strategy for these arms. `affordable`: samples of each arm that budget and pools allow."""
         chosen = self.chosen
@@ -143,7 +168,7 @@ class Settings:
 
     def _make(self, name: str, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         delta = _DELTA if self.delta is None else self.delta
-        options = dict(self.options) | ({} if self.check_k is None else {"check_k": self.check_k})
+        options = self._all_options() | ({} if self.check_k is None else {"check_k": self.check_k})
         if self.n_clusters is not None or not needs_kernel(name):
             options |= {"block": self.block_length} if self.block_length > 1 else {}
             return make_strategy(name, n_arms, self.n_clusters, delta, kernel, options)
@@ -173,8 +198,8 @@ class Settings:
                     f"{name}={value!r} is given beside a strategy object, {has}; leave {name}= out, or make the "
                     "strategy with it"
                 )
-        others = {"strategy_options": self.options or None, "min_separation": self.min_separation, "pilot": self.pilot}
-        others["check_k"] = self.check_k
+        others: dict[str, object] = {"strategy_options": self.options or None}
+        others |= {name: getattr(self, name) for name in ("min_separation", "pilot", "check_k", "tolerance")}
         for name, value in others.items():
             if value is not None:
                 raise SettingsError(

@@ -13,6 +13,7 @@ from kabc.strategies.base import Strategy
 from kabc.strategies.entry import StrategyEntry
 from kabc.strategies.kabc import KABC
 from kabc.strategies.plugins import installed_entries
+from kabc.strategies.tolerance.either import tolerance_strategy
 
 IID = "samples of an arm are independent and identically distributed"
 INDEPENDENT = "arms are independent of each other"
@@ -29,6 +30,14 @@ PRODUCT: tuple[StrategyEntry, ...] = (
         assumptions=(IID, INDEPENDENT),
         guarantee="proven",
         needs=("the number of groups, if it is known",),
+    ),
+    StrategyEntry(
+        name="tolerance",
+        make=tolerance_strategy,
+        paper="this package (docs/tolerance.md): same within a tolerance, without the number of groups",
+        assumptions=(IID, INDEPENDENT),
+        guarantee="proven",
+        needs=("a tolerance: the smallest difference that matters",),
     ),
     StrategyEntry(
         name="kabc",

@@ -1,0 +1,72 @@
+"""What people read of an answer within a tolerance: its first line, what is certified, margins of groups, chains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kabc.core.arrays import Array
+from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
+from kabc.core.words import counted, named, percent, plural
+
+if TYPE_CHECKING:
+    from kabc.results.values import Result
+
+_MOST = 6  # arms that are named
+
+
+def decided_claim(result: Result, found: Verdicts) -> str:
+    """The claim of a decided answer, for its first line."""
+    groups = counted(len(result.groups), "group")
+    near = f"each arm within {found.tolerance} of its group" if _joined(result) else "all arms differ"
+    other = ", groups differ" if len(result.groups) > 1 and _joined(result) else ""
+    return f"{groups}, {near}{other}; wrong with probability at most {percent(result.delta)}"
+
+
+def _joined(result: Result) -> bool:
+    return any(len(group) > 1 for group in result.groups)
+
+
+def counts_line(result: Result, found: Verdicts) -> str:
+    """How many pairs are proven to be what, where the groups are not."""
+    i, j = np.triu_indices(len(result.names), 1)
+    kinds = found.verdicts[i, j]
+    said = {kind: int(np.count_nonzero(kinds == kind)) for kind in (SAME, DIFFERENT, OPEN)}
+    same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same within {found.tolerance}"
+    others = [f"{said[kind]:,} {plural(said[kind], 'is')} {kind}" for kind in (DIFFERENT, OPEN)]
+    return ", ".join([same, *others])
+
+
+def margin_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> str:
+    """How far apart two arms of a group are at most, as far as it is proven: "any two within 4.1 %"."""
+    arms = [result.names.index(name) for name in group]
+    most = float(_among(found.same_within, arms).max(initial=0.0))
+    if len(arms) < 2 or not math.isfinite(most):
+        return ""
+    return f"proven so far: any two within {rounded_up(most)} {found.unit}".rstrip()
+
+
+def lines(result: Result, found: Verdicts) -> list[str]:
+    """The tolerance in other units, and chains."""
+    said = [f"tolerance: {found.tolerance}, as much as {one}" for one in found.equivalents]
+    if result.between:
+        names = ", ".join(map(named, result.between[:_MOST]))
+        more = len(result.between) - _MOST
+        names += f" and {more:,} more" if more > 0 else ""
+        said.append(f"between groups: {names} (within the tolerance of more than one group, or nearly: an estimate)")
+    return said
+
+
+def rounded_up(size: float) -> str:
+    """Two digits, never less than what is proven."""
+    if size <= 0:
+        return "0"
+    digit = 10.0 ** (math.floor(math.log10(size)) - 1)
+    return f"{math.ceil(round(size / digit, 6)) * digit:.6g}"
+
+
+def _among(values: Array, arms: Sequence[int]) -> Array:  # (N, N)
+    return values[np.ix_(arms, arms)]

@@ -1,0 +1,141 @@
+"""A tolerance and a number of groups: whichever answer is certified first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.verdicts import Verdicts
+from kabc.core.kernels import Kernel
+from kabc.core.partitions import Partition
+from kabc.core.scores.maps import FeatureMap
+from kabc.strategies.answers import Guarantee, Status
+from kabc.strategies.anytime.strategy import AnytimeKABC
+from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.tolerance.strategy import ToleranceKABC
+
+EXACT = 0.5  # part of delta for the answer that takes the number of groups for granted
+
+
+def tolerance_strategy(
+    n_arms: int,
+    n_clusters: int | None,
+    delta: float,
+    *,
+    tolerance: object = "0.5 sd",
+    columns: Sequence[str] = (),
+    kernel: Kernel | None = None,
+    maps: Sequence[FeatureMap] | None = None,
+    seed: int = 0,
+    block: int = 1,
+    check_k: bool = True,
+) -> ToleranceKABC | Either:
+    """Tolerance KABC; with a number of groups beside Anytime KABC, on the same samples."""
+    options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
+    if n_clusters is None:
+        return ToleranceKABC(n_arms, None, delta, tolerance=tolerance, **options)
+    return Either(n_arms, n_clusters, delta, tolerance=tolerance, check_k=check_k, **options)
+
+
+class Either(Stepwise):
+    """Anytime KABC with K groups and Tolerance KABC, each with half of delta, on the same samples.
+
+    An arm is drawn as often as the one that asks for more wants it; the other gets the first of these samples.
+    """
+
+    one_blas_thread = True
+    stops_by_itself = True
+    kernel: Kernel | None = None
+
+    def __init__(
+        self, n_arms: int, n_clusters: int, delta: float, *, tolerance: object, check_k: bool = True, **options: Any
+    ) -> None:
+        super().__init__(n_arms, delta)
+        self.n_clusters = n_clusters
+        self.block = options.get("block", 1)
+        common = {name: options[name] for name in ("maps", "seed", "block") if name in options}
+        self.exact = AnytimeKABC(n_arms, n_clusters, EXACT * self.delta, check_k=check_k, **common)
+        self.within = ToleranceKABC(n_arms, None, (1 - EXACT) * self.delta, tolerance=tolerance, **options)
+        self._parts: tuple[AnytimeKABC, ToleranceKABC] = (self.exact, self.within)
+
+    @property
+    def _ended(self) -> AnytimeKABC | ToleranceKABC:
+        """The one whose answer stands."""
+        return self.exact if self.exact.status == "decided" else self.within
+
+    @property
+    def n_groups_at_least(self) -> int:
+        return max(one.n_groups_at_least for one in self._parts)
+
+    @property
+    def k_doubt(self) -> float | None:
+        """Evidence that a group is two, to 1."""
+        return self.exact.k_doubt
+
+    def ask(self) -> Request:
+        wanted: Request = {}
+        for one in () if self.stopped else self._parts:
+            for arm, n in one.ask().items():
+                wanted[arm] = max(n, wanted.get(arm, 0))
+        self._asked = dict(sorted(wanted.items()))
+        return dict(self._asked)
+
+    def _request(self) -> Request:
+        raise AssertionError("ask is its own")
+
+    def tell(self, samples: Mapping[int, ArrayLike]) -> None:
+        rows = checked_samples(samples, self._asked, None, self.within.columns)
+        assert self._asked is not None
+        given = dict(zip(self._asked, rows, strict=True))
+        # The tolerance comes first: it refuses what it cannot measure before anything is changed.
+        for one in (self.within, self.exact):
+            request = one.ask()
+            if request:
+                one.tell({arm: given[arm][:n] for arm, n in request.items()})
+        self._take(rows)
+        self._status = self._how()
+        n = max(int(one.rounds[-1].n) for one in self._parts if one.rounds)
+        self._close_round(n // self.block, self.n_groups_at_least)
+
+    def _how(self) -> Status | None:
+        if "decided" in (self.exact.status, self.within.status):
+            return "decided"
+        return self.within.status  # without an exact answer the tolerance goes on
+
+    @property
+    def arms_set_aside(self) -> frozenset[int]:
+        """Arms that it goes on without."""
+        return self.within.arms_set_aside | self.exact.arms_set_aside
+
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Go on without arms that cannot be drawn any more."""
+        given = list(arms)
+        self._asked = None
+        for one in self._parts:
+            if not one.stopped:
+                one.set_aside(given)
+        self._status = self._how()
+
+    def recommend(self) -> Partition:
+        return self._ended.recommend()
+
+    def evidence(self) -> Evidence:
+        found = self.within.evidence()
+        if self._ended is not self.exact:
+            return found
+        told = self.exact.evidence().told_in_round[:, found.compared]
+        new = (told > 0) & (found.told == 0)  # what the answer tells apart beyond the pairs of the tolerance
+        found.told[new] = told[new]
+        found.values[new] = np.maximum(found.values[new], found.limits[new])
+        return found
+
+    def verdicts(self) -> Verdicts | None:
+        """What is proven of each pair within the tolerance."""
+        return self.within.verdicts()
+
+    def guarantee(self) -> Guarantee:
+        return self._ended.guarantee()

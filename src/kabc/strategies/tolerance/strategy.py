@@ -1,0 +1,350 @@
+"""Tolerance KABC: which arms are the same for all practical purposes, proven, without K.
+
+| step   | file         | what happens                                                                              |
+|--------|--------------|-------------------------------------------------------------------------------------------|
+| pilot  | `ruler.py`   | the first round fixes features, and how far the tolerance reaches in them                 |
+| rounds | `anytime/`   | bets tell arms apart, as in Anytime KABC without K                                        |
+|        | `claim.py`   | the groups that are left are claimed, and each arm is bet to be close to its group        |
+|        | `margins.py` | bounds on the distance of each pair                                                       |
+
+It stops when every arm is proven to be within the tolerance of its group, and all arms of different groups are told
+apart. Errors: `shares.py`. Proofs: docs/theory.md, section 25.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kabc.core.arrays import Array, Counts, Index, Mask
+from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.verdicts import Verdicts
+from kabc.core.kernels import Kernel
+from kabc.core.partitions import Partition
+from kabc.core.partitions.guesses import agreeing_partition
+from kabc.core.scores.maps import FeatureMap
+from kabc.core.settings import whole_number
+from kabc.core.tolerances import Equivalents, Tolerance, parse
+from kabc.strategies.answers import Guarantee
+from kabc.strategies.anytime import pace
+from kabc.strategies.anytime.inference import Inference
+from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
+from kabc.strategies.guesses import agreeing
+from kabc.strategies.tolerance import words
+from kabc.strategies.tolerance.chains import Seen, in_between, looks_apart
+from kabc.strategies.tolerance.claim import SameClaim
+from kabc.strategies.tolerance.margins import PairMargins
+from kabc.strategies.tolerance.reading import by_distance
+from kabc.strategies.tolerance.ruler import Ruler, ruler_of
+from kabc.strategies.tolerance.shares import ToleranceShares
+from kabc.strategies.tolerance.verdicts import verdicts_of
+
+PILOT, PILOT_OF_ARM = 120, 10  # samples of the pilot: in all, and of each arm at least
+SETTLED = 1.15  # n over n when a pair was last told apart, before a new claim is made
+SLOWEST = 1.4  # samples until the slowest arm is proven, over those for one of them, about
+_TINY = 0.5  # an arm that runs dry with less than this part of the median samples is set aside
+
+
+class ToleranceKABC(Stepwise):
+    """Groups N arms so that each is proven to be within a tolerance of its group. K is found, not asked for.
+
+    Two kinds of statements are certified, all of them together wrong with probability at most delta, whenever you look:
+    "these two arms differ", and "this arm is within the tolerance of its group". If two arms differ by less than the
+    tolerance, both are true, and either may be found.
+
+    Parameters
+    ----------
+    n_arms : int
+        N, the number of arms.
+    n_clusters : None
+        K is found.
+    delta : float
+        Largest probability of a wrong certified statement, in (0, 1].
+    tolerance : str, number, mapping, function or Tolerance
+        The smallest difference that matters: "2%", "0.2 sd", 5 (in the unit of the column), "1% outliers", a mapping
+        from columns to these, a function from a pool of samples to a changed pool, or `kabc.KernelDistance`.
+    columns : sequence of str, optional
+        Names of the columns of a sample, for messages and for a mapping.
+    kernel : Kernel, optional
+        What distances are measured with. Default: a Gaussian kernel whose bandwidth is chosen on the pilot.
+    maps : sequence of FeatureMap, optional
+        Feature maps that differences are learned on.
+    seed : int, default 0
+        Chooses random features where samples have many columns.
+    block : int, default 1
+        This many consecutive samples of an arm form one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kabc.strategies.tolerance import ToleranceKABC
+    >>> strategy = ToleranceKABC(3, None, 0.05, tolerance="1 sd")
+    >>> rng = np.random.default_rng(0)
+    >>> while not strategy.stopped:
+    ...     strategy.tell({arm: rng.normal(6.0 * (arm == 2), 1.0, n) for arm, n in strategy.ask().items()})
+    >>> strategy.recommend()
+    Partition(0 1 | 2, certified)
+    """
+
+    one_blas_thread = True
+    stops_by_itself = True
+    n_clusters: int | None = None
+
+    def __init__(
+        self,
+        n_arms: int,
+        n_clusters: int | None,
+        delta: float,
+        *,
+        tolerance: object,
+        columns: Sequence[str] = (),
+        kernel: Kernel | None = None,
+        maps: Sequence[FeatureMap] | None = None,
+        seed: int = 0,
+        block: int = 1,
+    ) -> None:
+        super().__init__(n_arms, delta)
+        self.block = whole_number("block", block, 1)
+        self.kernel = kernel
+        self.tolerance = tolerance
+        self._columns = tuple(columns)
+        if self._columns or not isinstance(tolerance, Mapping):
+            by_distance(parse(tolerance, self._columns or ("value",)))  # refuse nonsense before a sample is drawn
+        self._seed = whole_number("seed", seed, 0)
+        self.shares = ToleranceShares(self.delta, self.n_arms)
+        order = np.arange(self.n_arms)
+        self._found = Inference(
+            None,
+            self.shares.different,
+            order=order,
+            learning=Learning(self.n_arms, maps, self.block),
+            check=None,
+            stalling=None,
+        )
+        self._ruler: Ruler | None = None
+        self._units: Equivalents | None = None
+        self._margins: PairMargins | None = None
+        self.claim: SameClaim | None = None
+        self._n_claims = 0
+        self._last_told = (0, 0)  # pairs told apart, and samples of an arm when the last one was
+        self._sums: Array | None = None  # (N, D), features of all samples after the pilot
+        self._n_after: Counts = np.zeros(self.n_arms, dtype=np.int64)  # samples after the pilot
+
+    def _parsed(self) -> Tolerance:
+        return by_distance(parse(self.tolerance, self._columns))
+
+    @property
+    def n_groups_at_least(self) -> int:
+        return self._found.at_least
+
+    @property
+    def columns(self) -> int | None:
+        """The number of columns of a sample; None before the first."""
+        return self._found.learning.columns
+
+    # ------------------------------------------------------------ rounds
+
+    def _request(self) -> Request:
+        counts = self._found.learning.counts
+        if self._ruler is None:
+            first = max(PILOT_OF_ARM, math.ceil(PILOT / self.n_arms))
+            return dict.fromkeys(np.flatnonzero(~self._found.dry).tolist(), first)
+        arms = self._wanted()
+        return dict.fromkeys(arms.tolist(), pace.block(int(counts[arms].min())))
+
+    def _wanted(self) -> Index:
+        """Arms that open statements are about; all of them while there is no claim to prove."""
+        live = ~self._found.dry
+        claim = self.claim
+        if claim is None or self._refuted(claim):
+            return np.flatnonzero(live)
+        chosen: Mask = np.zeros(self.n_arms, dtype=np.bool_)
+        chosen[claim.wanted()] = True
+        chosen |= self._open_across(claim.labels).any(axis=1)
+        wanted = np.flatnonzero(chosen & live)
+        return wanted if len(wanted) else np.flatnonzero(live)
+
+    def tell(self, samples: Mapping[int, ArrayLike]) -> None:
+        found, learning = self._found, self._found.learning
+        rows = checked_samples(samples, self._asked, None, learning.columns)
+        assert self._asked is not None
+        arms, blocks = np.array(list(self._asked), dtype=np.intp), in_blocks(rows, self.block)
+        lesson = learning.read(Batch.of(arms.tolist(), blocks))
+        ruler, units = self._ruler_from(blocks) if self._ruler is None else (self._ruler, self._units)
+        features = ruler.of(np.concatenate(blocks)).reshape(len(arms), len(blocks[0]), -1)
+        # Nothing above changed the state; nothing below can fail.
+        if self._ruler is None:
+            self._begin(ruler, units)
+        else:
+            self._bet(arms, features)
+            if learning.scorers:
+                found.bet(lesson)
+        self._take(rows)
+        learning.absorb(lesson)
+        found.conclude(len(self._rounds) + 1)
+        self._conclude()
+        self._close_round(int(learning.counts.max()), found.at_least)
+        if not self.stopped:
+            found.rescore()
+
+    def _ruler_from(self, pilot: Sequence[Array]) -> tuple[Ruler, Equivalents]:  # N arrays (n, block x d)
+        if not self._columns:
+            d = pilot[0].shape[1] // self.block
+            self._columns = ("value",) if d == 1 else tuple(f"column {i + 1}" for i in range(d))
+        return ruler_of(
+            pilot,
+            self._parsed(),
+            self._columns,
+            kernel=self.kernel,
+            log_inverse_alpha=-math.log(self.shares.claim_alpha(1)),
+            seed=self._seed,
+            block=self.block,
+        )
+
+    def _begin(self, ruler: Ruler, units: Equivalents | None) -> None:
+        """After the pilot, which is not tested."""
+        self._units = units
+        self._ruler, self._margins = ruler, PairMargins(self.shares, ruler)
+        self._sums = np.zeros((self.n_arms, ruler.n_features))
+
+    def _bet(self, arms: Index, features: Array) -> None:  # (A,), (A, b, D)
+        assert self._margins is not None
+        assert self._sums is not None
+        self._margins.bet(arms, features)
+        self._sums[arms] += features.sum(axis=1)
+        self._n_after[arms] += features.shape[1]
+        if self.claim is not None:
+            self.claim.bet(arms, features)
+
+    # ------------------------------------------------------------ what follows
+
+    def _conclude(self) -> None:
+        self._note_told()
+        claim = self.claim
+        if claim is not None and self._accepts(claim):
+            self._status = "decided"
+        elif (claim is None or self._refuted(claim)) and self._settled():
+            self._reclaim()
+
+    def _accepts(self, claim: SameClaim) -> bool:
+        """Whether all that the claim says is proven. Arms of a group that look farther apart than that must wait."""
+        if not claim.proven or self._refuted(claim) or self._open_across(claim.labels).any():
+            return False
+        return not looks_apart(self._seen(), claim.labels)
+
+    def _seen(self) -> Seen:
+        assert self._ruler is not None
+        assert self._sums is not None
+        return Seen(self._sums, self._n_after, self._ruler)
+
+    def _note_told(self) -> None:
+        n_told = int(np.count_nonzero(self._apart))
+        n = int(self._found.learning.counts[~self._found.dry].max())
+        if n_told > self._last_told[0] or not self._last_told[1]:
+            self._last_told = (n_told, n)
+
+    def _settled(self) -> bool:
+        """Whether it looks as if the differences that can be found soon have been found."""
+        n = int(self._found.learning.counts[~self._found.dry].max())
+        labels = self._guess()
+        complete = int(labels.max()) > 0 and not self._open_across(labels).any()
+        return complete or n >= SETTLED * self._last_told[1]
+
+    def _reclaim(self) -> None:
+        """Claim the groups that are left; the evidence for them starts afresh."""
+        assert self._ruler is not None
+        self._n_claims += 1
+        self.claim = SameClaim(self._guess(), self._n_claims, self.shares.claim_alpha(self._n_claims), self._ruler)
+        if self._accepts(self.claim):  # every arm is a group of its own
+            self._status = "decided"
+
+    def _guess(self) -> Index:  # (N,)
+        """As few groups as agree with the pairs told apart; -1 for arms that were set aside."""
+        seen = self._found.wealth.evidence(self._found.learning.counts, copied=False)
+        strength = np.where(np.isinf(seen.limits), np.nan, seen.block_strength)
+        labels = np.array(agreeing_partition(strength, seen.told > 0, seen.compared).labels, dtype=np.intp)
+        labels[self._found.dry] = -1
+        return np.array(Partition.of(labels.tolist()).labels, dtype=np.intp)
+
+    @property
+    def _apart(self) -> Mask:  # (N, N)
+        return self._found.wealth.all_apart()
+
+    def _refuted(self, claim: SameClaim) -> bool:
+        """Whether arms of one claimed group were told apart, or an arm that it needs ran dry."""
+        labels, dry = claim.labels, self._found.dry
+        together = (labels[:, None] == labels) & (labels >= 0)
+        needed = np.zeros(self.n_arms, dtype=np.bool_)
+        needed[claim.wanted()] = True
+        return bool((together & self._apart).any() or (needed & dry).any())
+
+    def _open_across(self, labels: Index) -> Mask:  # (N,) -> (N, N)
+        """Pairs of different groups that were not told apart yet."""
+        known = labels >= 0
+        return np.asarray((labels[:, None] != labels) & known[:, None] & known & ~self._apart)
+
+    # ------------------------------------------------------------ arms that run dry
+
+    @property
+    def arms_set_aside(self) -> frozenset[int]:
+        """Arms that it goes on without."""
+        return frozenset(np.flatnonzero(self._found.dry).tolist())
+
+    def set_aside(self, arms: Iterable[int]) -> None:
+        """Go on without arms with few samples; arms with as many as others end the run: all that they have was used."""
+        given, counts = arms_given(arms, self.n_arms), self._found.learning.counts
+        if not given or self.stopped:
+            return
+        self._asked = None
+        tiny = (
+            counts[given] < _TINY * float(np.median(counts)) if self._ruler is not None else np.full(len(given), True)
+        )
+        self._found.dry[[arm for arm, small in zip(given, tiny, strict=True) if small]] = True
+        if not tiny.all() or np.count_nonzero(~self._found.dry) < 2:
+            self._status = "exhausted"
+        elif self._ruler is not None:
+            self._conclude()
+
+    # ------------------------------------------------------------ what people see
+
+    def recommend(self) -> Partition:
+        if self._status == "decided" and self.claim is not None:
+            return Partition.of(self.claim.labels.tolist(), certified=True)
+        guess = self._guess() if self._ruler is not None else np.zeros(self.n_arms, dtype=np.intp)
+        return agreeing(Partition.of(guess.tolist()), self.evidence(), self.n_groups_at_least)
+
+    def evidence(self) -> Evidence:
+        return self._found.wealth.evidence(self._found.learning.counts * self.block, copied=True)
+
+    def verdicts(self) -> Verdicts | None:
+        """What is proven of each pair; None before the pilot."""
+        if self._ruler is None or self._margins is None or self._units is None:
+            return None
+        proven = self.claim if self._status == "decided" else None
+        found = verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._apart, proven)
+        return found if proven is None else replace(found, between=in_between(self._seen(), proven.labels))
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
+        claim, ruler = self.claim, self._ruler
+        if self.stopped and self._status != "exhausted":
+            return None
+        if claim is None or ruler is None or self._refuted(claim):
+            return None
+        more = np.zeros(self.n_arms)
+        for arm in claim.wanted().tolist():
+            opponents = len(claim.opponents(arm))
+            needed = SLOWEST * ruler.needed(claim.limit, opponents) if opponents else 0.0
+            more[arm] = max(needed - claim.n_bets(arm), 0.1 * self._found.learning.counts[arm])
+        return np.ceil(more) * self.block
+
+    def guarantee(self) -> Guarantee:
+        limit = None if self.claim is None else self.claim.limit
+        said = self._parsed().words if self._columns else str(self.tolerance)
+        return words.guarantee(self.shares, said, self._status, n_claims=self._n_claims, limit=limit, block=self.block)

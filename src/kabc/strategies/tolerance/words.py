@@ -1,0 +1,58 @@
+"""The guarantee of Tolerance KABC in words; all numbers come from the shares that the strategy computes with."""
+
+from __future__ import annotations
+
+from kabc.core.words import counted, percent
+from kabc.strategies.answers import Guarantee, Status
+from kabc.strategies.tolerance.shares import ToleranceShares
+
+
+def guarantee(
+    shares: ToleranceShares,
+    tolerance: str,
+    status: Status | None,
+    *,
+    n_claims: int,
+    limit: float | None,
+    block: int,
+) -> Guarantee:
+    """Claim, assumptions and rule. `limit` is the log evidence that the latest claim needs."""
+    unit = "samples" if block == 1 else f"blocks of {block:,} consecutive rows"
+    return Guarantee(
+        strategy=f"Tolerance KABC(delta = {shares.delta:g}, tolerance = {tolerance})",
+        claim=_claim(shares, tolerance, status),
+        assumptions=(
+            f"{unit} of an arm are independent and identically distributed",
+            f"{unit} of different arms are independent of each other",
+            "what the kernel hardly sees, such as rare values far outside, may differ by more",
+        ),
+        rule=(
+            "a pilot, the first round, fixes the kernel and how far the tolerance reaches in it; it is never tested",
+            f"different: bets on learned scores, as in Anytime KABC; {_pairs(shares)}",
+            "same: groups are claimed from earlier samples, and each arm is bet to be near the rest of its group",
+            "the bets are in every direction of the features at once (intersection-union)",
+            *_limits(n_claims, limit),
+            "all arms of a claim must be proven, so each is tested at the full level",
+        ),
+    )
+
+
+def _claim(shares: ToleranceShares, tolerance: str, status: Status | None) -> str:
+    wrong = f"With probability at least {percent(1 - shares.delta)}, no matter when you look,"
+    apart = "all pairs listed as different really differ"
+    if status == "decided":
+        near = f"each arm is within {tolerance} of the rest of its group, to the eyes of the kernel"
+        return f"{wrong} {near}, and {apart}."
+    return f"{wrong} {apart}, and pairs listed as same are within {tolerance} of each other."
+
+
+def _pairs(shares: ToleranceShares) -> str:
+    return f"{percent(shares.different)} for {counted(shares.n_pairs, 'pair')} together"
+
+
+def _limits(n_claims: int, limit: float | None) -> list[str]:
+    if limit is None:
+        return []
+    return [
+        f"claim number {n_claims:,} needs a log evidence of {limit:.2f}; the k-th claim has the weight 1 / (k (k + 1))"
+    ]

@@ -1,0 +1,182 @@
+"""Mutants of tolerances and of intervals of quantiles: what "the same within" may say."""
+
+from __future__ import annotations
+
+from tests.mutations.mutants import Mutant
+
+_BETS = "core/evidence/quantiles.py"
+_TESTS = "core/evidence/test_quantiles.py"
+
+QUANTILES = (
+    Mutant(
+        _BETS,
+        "each - math.log(len(_CONCENTRATIONS))",
+        "each",
+        "bets are added, not averaged",
+        f"{_TESTS}::test_the_evidence_is_a_martingale_at_p",
+    ),
+    Mutant(
+        _BETS,
+        "before = betaln(a, b) + np.log(betainc(a, b, p))",
+        "before = betaln(a, b) + np.log(betainc(a, b, p / 2))",
+        "weights of the chances sum to more than 1",
+        f"{_TESTS}::test_the_evidence_is_a_martingale_at_p",
+    ),
+    Mutant(
+        _BETS,
+        "np.log(betainc(a + k, b + misses, p))",
+        "np.log(betainc(a + k, b + misses, 1.0))",
+        "chances above p bet too",
+        f"{_TESTS}::test_above_p_the_evidence_falls_on_average",
+    ),
+    Mutant(
+        _BETS,
+        "- misses * math.log1p(-p)",
+        "- misses * math.log(p)",
+        "misses are paid for as ones",
+        f"{_TESTS}::test_the_evidence_is_a_martingale_at_p",
+    ),
+    Mutant(
+        _BETS,
+        "log_wealth(np.maximum(middle, 0), n, p) >= log_inverse_alpha)",
+        "log_wealth(np.maximum(middle, 0), n, p) >= log_inverse_alpha / 2)",
+        "rejects at the root of the threshold",
+        f"{_TESTS}::test_the_fewest_ones_are_found",
+    ),
+    Mutant(
+        _BETS,
+        "values[r - 1] if r",
+        "values[min(r, len(values) - 1)] if r",
+        "the lower end is one sample too high",
+        f"{_TESTS}::test_an_interval_holds_what_no_side_rejects",
+    ),
+    Mutant(
+        _BETS,
+        "values[len(values) - s] if s",
+        "values[max(len(values) - s - 1, 0)] if s",
+        "the upper end is one sample too low",
+        f"{_TESTS}::test_an_interval_holds_what_no_side_rejects",
+    ),
+    Mutant(
+        _BETS,
+        "least_ones(lengths, 1 - p, log_inverse_alpha)",
+        "least_ones(lengths, p, log_inverse_alpha)",
+        "both sides use p",
+        f"{_TESTS}::test_an_interval_holds_what_no_side_rejects",
+    ),
+    Mutant(
+        _BETS,
+        "if strictness >= log_inverse_alpha:",
+        "if strictness <= log_inverse_alpha:",
+        "narrow intervals of a larger alpha are kept",
+        f"{_TESTS}::test_ends_only_move_inwards_and_a_looser_look_never_helps_a_stricter_one",
+    ),
+    Mutant(
+        _BETS,
+        "SIDES = 2",
+        "SIDES = 1",
+        "one share of the error for both sides",
+        f"{_TESTS}::test_an_interval_has_as_many_sides_as_are_counted",
+    ),
+    Mutant(
+        _BETS,
+        "np.where(both, np.maximum(np.maximum(most, most.T), 0.0), math.inf)",
+        "np.where(both, np.maximum(np.minimum(most, most.T), 0.0), math.inf)",
+        "the smaller of both ratios",
+        f"{_TESTS}::test_margins_of_every_pair_are_the_extremes_of_both_intervals",
+    ),
+    Mutant(
+        _BETS,
+        "np.maximum(np.maximum(most, most.swapaxes(1, 2)), 0.0)",
+        "np.maximum(np.minimum(most, most.swapaxes(1, 2)), 0.0)",
+        "the smaller of both differences",
+        f"{_TESTS}::test_margins_of_every_pair_are_the_extremes_of_both_intervals",
+    ),
+    Mutant(
+        _BETS,
+        "known = low > 0",
+        "known = high > 0",
+        "ratios of quantiles that may be negative",
+        f"{_TESTS}::test_a_ratio_is_not_known_while_a_quantile_may_be_zero_or_less",
+    ),
+    Mutant(
+        _BETS,
+        "(self.same_within <= limits[:, None, None]).all(axis=0)",
+        "(self.same_within <= limits[:, None, None]).any(axis=0)",
+        "one quantile is enough to be the same",
+        f"{_TESTS}::test_the_same_and_the_different_are_found",
+    ),
+)
+
+BY_EXAMPLE = (
+    Mutant(
+        "core/tolerances/tolerance.py",
+        "return min(one.share",
+        "return max(one.share",
+        "the largest of the changes counts",
+        "core/tolerances/test_tolerance.py::test_the_smaller_of_both_directions_counts",
+    ),
+    Mutant(
+        "core/tolerances/units.py",
+        "count = math.floor(moved.share * total)",
+        "count = math.floor(moved.share * total) + 1",
+        "more outliers than were said",
+        "core/tolerances/test_tolerance.py::test_changed_rows_are_never_more_than_the_share",
+    ),
+    Mutant(
+        "core/tolerances/translating.py",
+        "return self._said(margin, math.ceil)",
+        "return self._said(margin, math.floor)",
+        "same within less than was shown",
+        "core/tolerances/test_translating.py::test_words_never_say_more_than_the_margin",
+    ),
+    Mutant(
+        "core/tolerances/translating.py",
+        "return np.where(margins > highest[-1], math.inf, sizes)",
+        "return sizes",
+        "a margin beyond the table is the end of the table",
+        "core/tolerances/test_translating.py::test_nothing_is_nothing_and_what_no_change_makes_is_infinite",
+    ),
+)
+
+_SHARES = "strategies/tolerance/shares.py"
+_SUMS = "strategies/tolerance/test_claim.py::test_the_parts_of_delta_sum_to_one"
+_CLAIM = "strategies/tolerance/claim.py"
+
+STRATEGY = (
+    Mutant(_SHARES, "DIFFERENT = 0.5", "DIFFERENT = 0.6", "the parts sum to more than delta", _SUMS),
+    Mutant(_SHARES, "CLAIMS = 0.4", "CLAIMS = 0.5", "the parts sum to more than delta", _SUMS),
+    Mutant(_SHARES, "(number * (number + 1))", "number**2", "weights of claims sum to more than 1", _SUMS),
+    Mutant(_SHARES, "self.n_pairs / (SAME_WITHIN", "1 / (SAME_WITHIN", "no union over pairs", _SUMS),
+    Mutant(_SHARES, "self.n_pairs / (APART", "1 / (APART", "no union over pairs", _SUMS),
+    Mutant(
+        _CLAIM,
+        "/ (len(pool) - inside))",
+        "/ len(pool))",
+        "the pool is divided by one arm too many, so that differences shrink",
+        "strategies/tolerance/test_claim.py::test_an_arm_is_bet_against_the_mean_of_the_others_of_its_pool",
+    ),
+    Mutant(
+        _CLAIM,
+        "if len(pool) < 2 or (place[pool] < 0).any():",
+        "if len(pool) < 2:",
+        "a pool that was not drawn whole is bet on",
+        "strategies/tolerance/test_claim.py::test_without_a_whole_pool_nothing_is_bet",
+    ),
+    Mutant(
+        "strategies/tolerance/strategy.py",
+        "        if self._ruler is None:\n            self._begin(ruler, units)\n        else:",
+        "        if self._ruler is None:\n            self._begin(ruler, units)\n        if True:",
+        "the pilot is tested",
+        "strategies/tolerance/test_strategy.py::test_the_pilot_is_the_first_round_and_is_not_tested",
+    ),
+    Mutant(
+        "strategies/tolerance/either.py",
+        "EXACT * self.delta, check_k",
+        "self.delta, check_k",
+        "both answers have more than delta together",
+        "strategies/tolerance/test_strategy.py::test_each_part_has_half_of_delta",
+    ),
+)
+
+MUTANTS = (*QUANTILES, *BY_EXAMPLE, *STRATEGY)
