@@ -72,7 +72,9 @@ class Result:
 
     `labels` are numbered from 0, by first appearance in arm order. Texts and JSON call label 0 group 1. Labels are
     certified only when `status` is "decided"; otherwise they are a best guess, and what is certified is in `evidence`
-    and `n_groups_at_least`. Two results are equal if all their values are, also after `save` and `load_result`.
+    and `n_groups_at_least`. If `assumptions` is not empty nothing is certified: `n_groups_at_least` is 1, and pairs
+    told apart in `evidence` would be certified only under `conditional_on`, which the samples refute. Two results are
+    equal if all their values are, also after `save` and `load_result`.
 
     Attributes
     ----------
@@ -83,7 +85,8 @@ class Result:
     notes : tuple of str
         What was decided about the values, and heuristic warnings.
     conditional_on : str
-        What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was.
+        What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was. What `assumptions`
+        refute comes first.
     set_aside : dict
         Arms that were not measured to the end, with the reason. Their label is -1.
     assumptions : tuple of Assumption
