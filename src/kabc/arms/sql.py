@@ -112,7 +112,7 @@ def database_file(database: str) -> str | None:
     sqlalchemy = library("sqlalchemy")
     try:
         url: URL = sqlalchemy.make_url(database)
-    except sqlalchemy.exc.ArgumentError:
+    except (sqlalchemy.exc.ArgumentError, ValueError):
         return None  # refused, in better words, when it is opened
     return (url.database or "").removeprefix("file:") or None if url.get_backend_name() == "sqlite" else None
 
@@ -183,14 +183,14 @@ def _engine(database: str) -> Engine:
         if url.get_backend_name() == "sqlite":
             _existing(url.database or "")  # SQLite would create a missing file
         engine: Engine = sqlalchemy.create_engine(url)
-    except sqlalchemy.exc.ArgumentError:  # its message may hold the password
-        raise SettingsError(
-            "the database is not a file or URL that can be opened; write it like sqlite:///runs.db or "
-            "postgresql://user:password@host/name"
-        ) from None
     except sqlalchemy.exc.NoSuchModuleError:
         raise SettingsError(
             f"database {_shown(url)!r} needs a driver of SQLAlchemy for {url.drivername!r}; install one"
+        ) from None
+    except (sqlalchemy.exc.ArgumentError, ValueError):  # ValueError: of a port. The messages may hold the password
+        raise SettingsError(
+            "the database is not a file or URL that can be opened; write it like sqlite:///runs.db or "
+            "postgresql://user:password@host:5432/name"
         ) from None
     except ModuleNotFoundError as error:
         extra = "'kabc[postgres]'" if url.get_backend_name() == "postgresql" else str(error.name)

@@ -86,6 +86,8 @@ def kept_rows(result: Result) -> dict[int, NDArray[Any]]:  # arm -> (m_i, d)
 
 def classical_scaling(squared: Array) -> tuple[Array, float]:  # (N, N) -> (N, 2)
     """Points of the plane with distances close to the given ones, and the part of the squared distances they show."""
+    if len(squared) == 1:
+        return np.zeros((1, 2)), 1.0
     centred = squared - squared.mean(axis=0)
     gram = -0.5 * (centred - centred.mean(axis=1, keepdims=True))
     gram = (gram + gram.T) / 2

@@ -32,7 +32,7 @@ _BLOCKS = ("counts", "compared", "told", "values", "limits", "variances", "measu
 
 
 def document_of(result: Result, *, full: bool) -> dict[str, Any]:
-    """The JSON form, as `Document` describes it; `full` with rounds, evidence, samples and trace."""
+    """The JSON form, as `Document` describes it; `full` with pairs, rounds, evidence, samples and trace."""
     return _facts(result, full=full) | (_bulk(result) if full else {})
 
 
@@ -56,7 +56,7 @@ def _facts(result: Result, *, full: bool) -> dict[str, Any]:
         "n_pilot": int(result.n_pilot),
         "n_unused": int(result.n_unused),
         "samples_per_arm": {key[name]: int(result.samples_per_arm[name]) for name in result.names},
-        "told_apart": _told_apart(result.evidence, keys),
+        "n_told_apart": int(result.evidence.n_told_apart),
         "needs": None if needs is None else {key[name]: count for name, count in needs.items()},
         "delta": float(result.delta),
         "n_clusters": None if result.n_clusters is None else int(result.n_clusters),
@@ -95,9 +95,10 @@ def _facts(result: Result, *, full: bool) -> dict[str, Any]:
 
 
 def _bulk(result: Result) -> dict[str, Any]:
-    evidence, trace = result.evidence, result.trace
+    evidence, trace, keys = result.evidence, result.trace, result.text_names
     blocks = {name: packed(block) for name in _BLOCKS if (block := getattr(evidence, name)) is not None}
     return {
+        "told_apart": _told_apart(evidence, keys),
         "rounds": [
             {"number": r.number, "delta": number(r.delta), "n": r.n, "n_samples": r.n_samples, "n_groups": r.n_groups}
             for r in result.rounds

@@ -226,7 +226,7 @@ class TolerancePart(_Part):
 
 
 class Document(_Part):
-    """A result of kabc. Without `rounds`, `evidence`, `samples` and `trace` it is the short form."""
+    """A result of kabc. Without `told_apart`, `rounds`, `evidence`, `samples` and `trace` it is the short form."""
 
     model_config = ConfigDict(title="kabc result")
 
@@ -249,10 +249,7 @@ class Document(_Part):
     n_pilot: Count = Field(description="samples that only chose the kernel or the length of blocks")
     n_unused: Count = Field(description="samples of a round that was not finished: counted, but not tested")
     samples_per_arm: dict[str, Count]
-    told_apart: list[Apart] = Field(
-        description="pairs that were told apart; certified, under conditional_on, unless status is stopped or "
-        "`assumptions` is not empty"
-    )
+    n_told_apart: Count = Field(default=0, description="pairs that were told apart")
     needs: dict[str, Count] | None = Field(
         description="about how many more samples of which arms it takes to decide: an estimate; null: cannot be told"
     )
@@ -286,6 +283,11 @@ class Document(_Part):
     origin: OriginPart | None = None
     effects: EffectsPart | None = None
     certificate: str | None = Field(default=None, description="the certificate as text, where asked for")
+    told_apart: list[Apart] | None = Field(
+        default=None,
+        description="pairs that were told apart; certified, under conditional_on, unless status is stopped or "
+        "`assumptions` is not empty",
+    )
     rounds: list[RoundPart] | None = None
     evidence: EvidencePart | None = None
     samples: list[ArrayPart | None] | None = Field(

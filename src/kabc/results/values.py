@@ -227,7 +227,8 @@ class Result:
 
         Parameters
         ----------
-        full : with rounds, evidence, samples and trace, as `save` writes it; False: without them, as `--json` does.
+        full : with the pairs told apart, rounds, evidence, samples and trace, as `save` writes it. False: without them,
+            as `--json` prints it, so that its size grows with the arms and not with their pairs.
         """
         from kabc.results.documents import document_of
 
