@@ -11,21 +11,25 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.core.arrays import Index
 from kabc.core.embeddings import RandomFeatures
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points
 from kabc.core.scores.maps import Fourier, Ranks, Scaled
 from kabc.core.settings import positive_number
+from kabc.core.tolerances import Tolerance
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
 from kabc.planning.estimates import Guessed, guessed_groups
 from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse, rehearse_on
 from kabc.planning.schedule import Plan, scheduled
+from kabc.planning.tolerances import TolerancePlan, tolerance_plan
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
 Pilot = Mapping[Any, ArrayLike] | Sequence[ArrayLike]
+ToleranceLike = str | float | Mapping[str, Any] | Tolerance | Callable[[NDArray[Any]], Any]
 
 _MOST_ROWS = 2000  # whose pairs are all summed
 
@@ -50,6 +54,7 @@ def plan(
     price: float = ...,
     seconds_per_sample: float = ...,
     progress: bool | ShowLine = ...,
+    tolerance: None = ...,
 ) -> SimulatedPlan: ...
 
 
@@ -69,7 +74,22 @@ def plan(
     price: float = ...,
     seconds_per_sample: float = ...,
     progress: bool | ShowLine = ...,
+    tolerance: None = ...,
 ) -> Plan: ...
+
+
+@overload
+def plan(
+    n_arms: int | None = ...,
+    n_clusters: None = ...,
+    delta: float = ...,
+    *,
+    pilot: Pilot | None = ...,
+    price: float = ...,
+    seconds_per_sample: float = ...,
+    progress: bool | ShowLine = ...,
+    tolerance: ToleranceLike,
+) -> TolerancePlan: ...
 
 
 def plan(
@@ -87,7 +107,8 @@ def plan(
     price: float = 0.0,
     seconds_per_sample: float = 0.0,
     progress: bool | ShowLine = True,
-) -> Plan | SimulatedPlan:
+    tolerance: ToleranceLike | None = None,
+) -> Plan | SimulatedPlan | TolerancePlan:
     """What `kabc.cluster` will cost on arms with this gap, or on arms like those of a pilot.
 
     Parameters
@@ -123,11 +144,14 @@ def plan(
         If it is given, the plan is also printed in time.
     progress : bool or callable, default True
         As for `kabc.cluster`. Only a simulated run takes long, but not as long as the run itself computes.
+    tolerance : str, number, mapping, function or KernelDistance, optional
+        As for `kabc.cluster`, instead of a number of groups, with a pilot: what it costs to prove which arms are the
+        same within this tolerance, and within half, twice and five times as much.
 
     Returns
     -------
-    Plan or SimulatedPlan
-        For "anytime" a `SimulatedPlan`. Print it for a table.
+    Plan, SimulatedPlan or TolerancePlan
+        For "anytime" a `SimulatedPlan`, with a tolerance a `TolerancePlan`. Print it for a table.
 
     Examples
     --------
@@ -143,13 +167,16 @@ def plan(
         raise SettingsError("pass exactly one of gap=, embedded_gap= and pilot=")
     if variances is not None and embedded_gap is None:
         raise SettingsError("variances= belongs to embedded_gap=; leave it out with gap= and pilot=")
-    if strategy is None:
+    if strategy is None and tolerance is None:
         strategy = "anytime" if kernel is None and embedded_gap is None else "kabc"
     cost = Cost(_not_negative("price", price), _not_negative("seconds_per_sample", seconds_per_sample))
     rows = [] if pilot is None else _pilot_rows(pilot, kernel)
     if rows and n_arms not in (None, len(rows)):
         raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {n_arms}")
     n_arms = len(rows) if rows else n_arms
+    if tolerance is not None:
+        others = {"n_clusters": n_clusters, "kernel": kernel, "strategy": strategy if strategy != "tolerance" else None}
+        return _within(rows, delta, cost, tolerance, others | {"strategy_options": strategy_options})
     if n_clusters is None and not rows:
         raise SettingsError("an assumed gap needs the number of groups; pass n_clusters=, or a pilot")
     if not needs_kernel(strategy):
@@ -157,7 +184,8 @@ def plan(
             raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
         options = _QUICK.get(strategy, {}) | dict(strategy_options or {})
         make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, options)
-        return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost)
+        within = _proposed(rows, delta, cost) if n_clusters is None else None
+        return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost, within=within)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
     planned = _strategy(strategy, n_arms, n_clusters, delta, kernel, strategy_options)
@@ -168,6 +196,34 @@ def plan(
             f"embedded_gap {distance:.4g} is too large: two embeddings of this kernel differ by at most {largest:.4g}"
         )
     return replace(scheduled(planned, distance, variance, estimated=bool(rows)), cost=cost)
+
+
+def _within(
+    rows: list[NDArray[Any]], delta: float, cost: Cost, tolerance: object, others: Mapping[str, object]
+) -> TolerancePlan:
+    """The plan of a tolerance, which needs a pilot and nothing else."""
+    for name, value in others.items():
+        if value is not None:
+            raise SettingsError(f"a plan is for a tolerance or for {name}={value!r}; leave one of them out")
+    if not rows:
+        raise SettingsError("what a tolerance costs is estimated from a pilot; pass pilot=")
+    return tolerance_plan(rows, groups_or_one(rows), delta, cost, tolerance=tolerance)
+
+
+def _proposed(rows: list[NDArray[Any]], delta: float, cost: Cost) -> TolerancePlan | None:
+    """The prices of round tolerances, where they can be told."""
+    try:
+        return tolerance_plan(rows, groups_or_one(rows), delta, cost)
+    except SettingsError:
+        return None
+
+
+def groups_or_one(rows: list[NDArray[Any]]) -> Index:  # (N,)
+    """The groups that a pilot shows; one group of all where it shows no difference."""
+    try:
+        return _guessed(rows, None).labels
+    except SettingsError:
+        return np.zeros(len(rows), dtype=np.intp)
 
 
 def _assumed(

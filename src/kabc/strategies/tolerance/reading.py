@@ -11,3 +11,8 @@ def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
     if isinstance(tolerance, QuantileTolerance):
         raise SettingsError(f"tolerance {tolerance.words} is about quantiles; use the strategy for quantiles")
     return tolerance
+
+
+def default_columns(count: int) -> tuple[str, ...]:
+    """Names of columns that have none."""
+    return ("value",) if count == 1 else tuple(f"column {i + 1}" for i in range(count))
