@@ -26,7 +26,7 @@ _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUB
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
 _WITH_EQUALS = (
     r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure|timeout"
-    r"|warmup)="
+    r"|warmup|tolerance)="
 )
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)

@@ -109,9 +109,10 @@ def guessed_groups(kernel: Kernel, rows: Rows, n_clusters: int | None) -> Guesse
     gap = _smallest(whole, labels, n_clusters)
     if gap is None or _smallest(second, first.groups(n_clusters), n_clusters) is None:
         shown = f"{n_clusters} groups" if n_clusters > 1 else "any difference"
+        instead = "assume a gap with gap=" if n_clusters > 1 else "ask for a tolerance with tolerance="
         raise SettingsError(
             f"{counted(fewest, 'sample')} of each arm do not show {shown}, so what a run will cost cannot be told yet; "
-            "take a larger pilot, or assume a gap with gap="
+            f"take a larger pilot, or {instead}"
         )
     squared, _ = whole.between(labels)
     seen = math.sqrt(max(gap, float(squared[~np.eye(len(squared), dtype=np.bool_)].min(initial=math.inf))))
