@@ -4,7 +4,7 @@ Every run is made to its end. Its total number of samples is predicted from a pi
 does, and the forecast is read at 25, 50 and 75 % of the run. A prediction is right if its total lies within a factor
 of 2 of the true one. Medians of predicted / actual are shown, and how many were right.
 
-    python benchmarks/tolerance_price.py             # 6 instances, 5 seeds: about 3 minutes
+    python benchmarks/tolerance_price.py             # 7 instances, 5 seeds: about 3 minutes
     python benchmarks/tolerance_price.py --seeds 2   # fewer
 """
 
@@ -46,6 +46,7 @@ INSTANCES: dict[str, tuple[list[Law], str]] = {
     "6 latencies, 5 %": ([latency(20.0)] * 6, "5%"),
     "3 groups of 4, 2 sd apart": ([normal(2.0 * (arm % 3)) for arm in range(12)], "0.5 sd"),
     "one of 10 is 1 sd off": ([normal(0.0)] * 9 + [normal(1.0)], "0.4 sd"),
+    "half a tolerance apart": ([normal(0.2 * (arm % 2)) for arm in range(6)], "0.4 sd"),
     "5 columns, 2 groups": ([normal(1.5 * (arm % 2), columns=5) for arm in range(8)], "0.5 sd"),
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kabc
-from kabc import SettingsError
+from kabc import KabcError, SettingsError
 from kabc.planning import SimulatedPlan, TolerancePlan
 from kabc.planning.cost import Cost
 from kabc.planning.tolerances import tolerance_plan
@@ -113,21 +113,24 @@ def test_every_kind_of_tolerance_has_a_price(tolerance: Any, words: list[str] | 
     [
         ({"pilot": EQUAL, "n_clusters": 2}, "n_clusters=2"),
         ({"pilot": EQUAL, "kernel": kabc.Gaussian(1.0)}, "kernel="),
-        ({"pilot": EQUAL, "strategy": "anytime"}, "strategy='anytime'"),
+        ({"pilot": EQUAL, "strategy": "anytime"}, "strategy 'anytime' takes no tolerance"),
         ({"gap": 2.0, "n_arms": 4}, "from a pilot"),
         ({"pilot": {name: rows[:3] for name, rows in EQUAL.items()}}, "at least 4 samples of each arm"),
         ({"pilot": EQUAL, "tolerance": {"p50": "2%"}}, "quantiles cost cannot be planned"),
         ({"pilot": EQUAL, "tolerance": "2 furlongs"}, "furlongs"),
         ({"pilot": EQUAL, "tolerance": {"latency": "2%"}}, "there is no column 'latency'"),
+        ({"pilot": EQUAL, "delta": 2.0}, "delta"),
+        ({"pilot": [[1.0, 2.0] * 9]}, "arms"),
+        ({"pilot": [np.ones((9, 1)), np.ones((9, 2))]}, "column"),
         ({"pilot": {"a": [0.0] * 9, "b": [0.0] * 9}}, "always 0 in the pilot"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
+    with pytest.raises(KabcError, match=message):
         kabc.plan(**({"tolerance": "2%"} | settings))
 
 
 def test_proposals_that_cannot_be_measured_are_left_out() -> None:
     rows = [np.full((9, 1), 5.0)] * 3
     with pytest.raises(SettingsError, match="no tolerance that could be proven"):
-        tolerance_plan(rows, np.zeros(3, dtype=np.intp), 0.05, Cost())
+        tolerance_plan(rows, 0.05, Cost())

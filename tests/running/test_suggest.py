@@ -10,6 +10,7 @@ import pytest
 
 import kabc
 from kabc.running import suggest
+from kabc.strategies.tolerance.price import samples_of_arms
 
 WORDS = "to prove which arms are the same, ask for a tolerance: "
 
@@ -82,10 +83,12 @@ def test_odd_values_do_not_fail_a_run(rows: Any) -> None:
 def test_many_arms_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Advice is cheap: some hundred samples, however many arms."""
     seen: list[int] = []
-    price = suggest.samples_of_arms
-    monkeypatch.setattr(
-        suggest, "samples_of_arms", lambda rows, *more: seen.append(sum(map(len, rows))) or price(rows, *more)
-    )
+
+    def counting(rows: Any, *more: Any) -> Any:
+        seen.append(sum(map(len, rows)))
+        return samples_of_arms(rows, *more)
+
+    monkeypatch.setattr(suggest, "samples_of_arms", counting)
     rng = np.random.default_rng(0)
     result = kabc.cluster([rng.normal(100, 8, 20) for _ in range(70)], seed=0, progress=False)
     assert len(suggested(result)) == 1

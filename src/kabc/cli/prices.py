@@ -14,7 +14,6 @@ from kabc.core.errors import KabcError
 from kabc.core.samples import as_points
 from kabc.core.words import shown
 from kabc.planning.cost import Cost
-from kabc.planning.plan import groups_or_one
 from kabc.planning.tolerances import ASK, TolerancePlan, TolerancePrice, tolerance_plan
 
 
@@ -24,7 +23,6 @@ def tolerances_of(pilot: Samples, arms: NamedArms, config: Config) -> ToleranceP
         rows = [as_points(one) for one in pilot.values()]
         return tolerance_plan(
             rows,
-            groups_or_one(rows),
             config.delta,
             Cost(),
             tolerance=config.tolerance,

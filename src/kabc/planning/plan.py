@@ -11,8 +11,6 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.core.arrays import Index
-from kabc.core.embeddings import RandomFeatures
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points
@@ -21,17 +19,15 @@ from kabc.core.settings import positive_number
 from kabc.core.tolerances import Tolerance
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
-from kabc.planning.estimates import Guessed, guessed_groups
+from kabc.planning.estimates import groups_of_rows, guessed_groups, quick
 from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse, rehearse_on
 from kabc.planning.schedule import Plan, scheduled
-from kabc.planning.tolerances import TolerancePlan, tolerance_plan
+from kabc.planning.tolerances import TolerancePlan, asked_plan, proposed_plan
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
 Pilot = Mapping[Any, ArrayLike] | Sequence[ArrayLike]
 ToleranceLike = str | float | Mapping[str, Any] | Tolerance | Callable[[NDArray[Any]], Any]
-
-_MOST_ROWS = 2000  # whose pairs are all summed
 
 # Simulated runs of anytime take about as many samples with two of its experts and without the check of K, which draws
 # little, but they compute a quarter as long (benchmarks/plan.py).
@@ -167,7 +163,9 @@ def plan(
         raise SettingsError("pass exactly one of gap=, embedded_gap= and pilot=")
     if variances is not None and embedded_gap is None:
         raise SettingsError("variances= belongs to embedded_gap=; leave it out with gap= and pilot=")
-    if strategy is None and tolerance is None:
+    if tolerance is not None and strategy not in (None, "tolerance"):
+        raise SettingsError(f"strategy {strategy!r} takes no tolerance; leave one of them out")
+    if strategy is None:
         strategy = "anytime" if kernel is None and embedded_gap is None else "kabc"
     cost = Cost(_not_negative("price", price), _not_negative("seconds_per_sample", seconds_per_sample))
     rows = [] if pilot is None else _pilot_rows(pilot, kernel)
@@ -175,8 +173,8 @@ def plan(
         raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {n_arms}")
     n_arms = len(rows) if rows else n_arms
     if tolerance is not None:
-        others = {"n_clusters": n_clusters, "kernel": kernel, "strategy": strategy if strategy != "tolerance" else None}
-        return _within(rows, delta, cost, tolerance, others | {"strategy_options": strategy_options})
+        others = {"n_clusters": n_clusters, "kernel": kernel, "strategy_options": strategy_options}
+        return asked_plan(rows, delta, cost, tolerance, others)
     if n_clusters is None and not rows:
         raise SettingsError("an assumed gap needs the number of groups; pass n_clusters=, or a pilot")
     if not needs_kernel(strategy):
@@ -184,7 +182,7 @@ def plan(
             raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
         options = _QUICK.get(strategy, {}) | dict(strategy_options or {})
         make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, options)
-        within = _proposed(rows, delta, cost) if n_clusters is None else None
+        within = proposed_plan(rows, delta, cost) if n_clusters is None else None
         return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost, within=within)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
@@ -198,34 +196,6 @@ def plan(
     return replace(scheduled(planned, distance, variance, estimated=bool(rows)), cost=cost)
 
 
-def _within(
-    rows: list[NDArray[Any]], delta: float, cost: Cost, tolerance: object, others: Mapping[str, object]
-) -> TolerancePlan:
-    """The plan of a tolerance, which needs a pilot and nothing else."""
-    for name, value in others.items():
-        if value is not None:
-            raise SettingsError(f"a plan is for a tolerance or for {name}={value!r}; leave one of them out")
-    if not rows:
-        raise SettingsError("what a tolerance costs is estimated from a pilot; pass pilot=")
-    return tolerance_plan(rows, groups_or_one(rows), delta, cost, tolerance=tolerance)
-
-
-def _proposed(rows: list[NDArray[Any]], delta: float, cost: Cost) -> TolerancePlan | None:
-    """The prices of round tolerances, where they can be told."""
-    try:
-        return tolerance_plan(rows, groups_or_one(rows), delta, cost)
-    except SettingsError:
-        return None
-
-
-def groups_or_one(rows: list[NDArray[Any]]) -> Index:  # (N,)
-    """The groups that a pilot shows; one group of all where it shows no difference."""
-    try:
-        return _guessed(rows, None).labels
-    except SettingsError:
-        return np.zeros(len(rows), dtype=np.intp)
-
-
 def _assumed(
     gap: float | None,
     embedded_gap: float | None,
@@ -236,7 +206,7 @@ def _assumed(
 ) -> tuple[float, float]:
     """Distance of the mean embeddings of the closest groups, and the variance."""
     if rows:
-        guessed = guessed_groups(_quick(kernel, rows), rows, planned.n_clusters)
+        guessed = guessed_groups(quick(kernel, rows), rows, planned.n_clusters)
         return guessed.gap, guessed.variance
     if gap is not None:
         return embedded(positive_number("gap", gap), kernel)
@@ -298,7 +268,7 @@ def _simulated(
     facts = (name, strategy.n_arms, strategy.n_clusters, strategy.delta)
     if rows:
         try:
-            guessed = _guessed(rows, strategy.n_clusters)
+            guessed = groups_of_rows(rows, strategy.n_clusters)
         except SettingsError:  # its kernel is no expert for every difference; the strategy may see them all
             alone = None if strategy.n_clusters is None else rehearse_on(make, rows, show)
             if alone is None:
@@ -315,20 +285,9 @@ def _simulated(
     return SimulatedPlan(*facts, source, samples, given_up)
 
 
-def _guessed(rows: list[NDArray[Any]], n_clusters: int | None) -> Guessed:
-    return guessed_groups(_quick(Gaussian.from_pilot(np.concatenate(rows)), rows), rows, n_clusters)
-
-
 def plural_of_gap(gap: float | None) -> str:
     """The unit of a gap: "standard deviation" after 1, else its plural."""
     return "standard deviation" if gap == 1 else "standard deviations"
-
-
-def _quick(kernel: Kernel, rows: list[NDArray[Any]]) -> Kernel:
-    """The kernel to guess groups with: many rows are summed by features, because all pairs of them would take long."""
-    if not isinstance(kernel, Gaussian) or sum(map(len, rows)) <= _MOST_ROWS:
-        return kernel
-    return RandomFeatures(kernel, n_features=256)
 
 
 def _not_negative(name: str, value: float) -> float:

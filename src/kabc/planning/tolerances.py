@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index
 from kabc.core.errors import KabcError, SettingsError
+from kabc.core.samples import expect_columns
+from kabc.core.settings import arms_number, error_probability
 from kabc.core.tolerances import QuantileTolerance, Tolerance, parse
 from kabc.core.tolerances.ladders import multiples, round_ones
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
+from kabc.planning.estimates import groups_or_one
 from kabc.strategies.tolerance.price import FEWEST_ROWS, samples_of_arms
 from kabc.strategies.tolerance.reading import default_columns
 
@@ -106,17 +109,40 @@ class TolerancePlan:
         return [head, *rows]
 
 
+def asked_plan(
+    rows: Sequence[Array], delta: float, cost: Cost, tolerance: object, others: Mapping[str, object]
+) -> TolerancePlan:
+    """The plan of a tolerance, which needs a pilot and nothing else. `others`: settings that must be None."""
+    for name, value in others.items():
+        if value is not None:
+            raise SettingsError(f"a plan is for a tolerance or for {name}={value!r}; leave one of them out")
+    if not rows:
+        raise SettingsError("what a tolerance costs is estimated from a pilot; pass pilot=")
+    return tolerance_plan(rows, delta, cost, tolerance=tolerance)
+
+
+def proposed_plan(rows: Sequence[Array], delta: float, cost: Cost) -> TolerancePlan | None:
+    """The prices of round tolerances, where they can be told."""
+    try:
+        return tolerance_plan(rows, delta, cost)
+    except KabcError:
+        return None
+
+
 def tolerance_plan(
     rows: Sequence[Array],
-    labels: Index,
     delta: float,
     cost: Cost,
     *,
     tolerance: object = None,
     columns: Sequence[str] = (),
     categories: Collection[str] = (),
-) -> TolerancePlan:  # N arrays (n_i, d), (N,)
+) -> TolerancePlan:  # N arrays (n_i, d)
     """The prices of a tolerance and of multiples of it; without one, of round tolerances that suit the values."""
+    arms_number(len(rows))
+    error_probability(delta)
+    for one in rows:
+        expect_columns(one, rows[0].shape[1])
     fewest = min(map(len, rows))
     if fewest < FEWEST_ROWS:
         raise SettingsError(
@@ -129,6 +155,7 @@ def tolerance_plan(
         several = [_by_distance(parse(one, names, categories)) for one in round_ones(pool)]
     else:
         several = multiples(asked)
+    labels = groups_or_one(rows)
     found = {one.words: _price(rows, one, labels, delta, needed=one is asked) for one in several}
     prices = tuple(one for one in found.values() if one is not None)
     if not prices:

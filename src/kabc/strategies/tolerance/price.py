@@ -58,7 +58,10 @@ def _until_apart(pilot: Sequence[Array], ruler: Ruler, labels: Index, delta: flo
     """
     n_groups = int(labels.max()) + 1
     shares = ToleranceShares(delta, len(labels))
-    features = [np.concatenate([ruler.of(pilot[arm]) for arm in np.flatnonzero(labels == g)]) for g in range(n_groups)]
+    features = [
+        np.concatenate([ruler.of(rows) for rows, group in zip(pilot, labels.tolist(), strict=True) if group == g])
+        for g in range(n_groups)
+    ]
     most = 0.0
     for g in range(n_groups):
         for h in range(g):
