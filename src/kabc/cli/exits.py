@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kabc.core.words import shown
+
+if TYPE_CHECKING:
+    from kabc.results.values import Result
 
 DECIDED = 0
 FAULT = 1
@@ -20,11 +23,12 @@ CONTRADICTED = 4
 CHANGED = 5
 DOUBTFUL = 6
 
+_OF_VERDICT = {"same": DECIDED, "different": CHANGED, "open": UNDECIDED}
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
-_WITH_EQUALS = r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_WITH_EQUALS = r"\b(this|same_as|tolerance|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
@@ -52,9 +56,18 @@ def _option(name: str) -> str:
     return _SPELLED.get(name, "--" + name.replace("_", "-"))
 
 
-def of_status(status: str) -> int:
+def of_result(result: Result) -> int:
     """The exit code of an answer."""
-    return _OF_STATUS.get(status, UNDECIDED)
+    if result.verdict is not None and result.status != "doubtful":
+        return _OF_VERDICT[result.verdict]
+    return _OF_STATUS.get(result.status, UNDECIDED)
+
+
+def answer_text(result: Result) -> str:
+    """The answer as it is printed, with the options of the command line in it."""
+    first, *others = str(result).split("\n")
+    spoken = [for_the_shell(line) if line.startswith("note: ") else line for line in others]
+    return "\n".join([for_the_shell(first), *spoken])
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

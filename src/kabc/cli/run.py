@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
 from kabc.cli.live import LivePanel
-from kabc.cli.show import deliver, expect_other_files, expect_paths
+from kabc.cli.outputs import Outputs
+from kabc.cli.show import deliver
 from kabc.config.models import Config
 from kabc.config.sources import input_files, open_arms
 from kabc.core.errors import ArmError, SettingsError
@@ -31,15 +33,38 @@ def run_it(
     last: bool = False,
 ) -> int:
     """Draw, decide, print and save. The exit code says how the run ended. `last`: the process ends after it."""
+    return answered(
+        config,
+        config_file,
+        lambda: _drawn(config, quiet),
+        Outputs(config.save, config.report),
+        as_json=as_json,
+        quiet=quiet,
+        certificate=certificate,
+        debug=debug,
+        last=last,
+    )
+
+
+def answered(
+    config: Config,
+    config_file: Path | None,
+    draw: Callable[[], Result],
+    outputs: Outputs,
+    *,
+    as_json: bool,
+    quiet: bool,
+    certificate: bool,
+    debug: bool,
+    last: bool,
+) -> int:
+    """Draw, and deliver the answer, also that of a run which ended in an error."""
     # before any sample is drawn, because samples may cost money
-    expect_paths(config.save, config.report)
-    if config.save or config.report:
-        read = input_files(config) + ([] if config_file is None else [str(config_file)])
-        expect_other_files(config.save, config.report, read)
+    outputs.expect_usable(input_files(config) + ([] if config_file is None else [str(config_file)]))
     with command_interrupts(Ticker(not quiet), to_the_end=last) as interrupts:
-        result, failed = _ended(config, quiet)
+        result, failed = _ended(draw)
         interrupts.over()
-        code = deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)
+        code = deliver(result, outputs, as_json=as_json, certificate=certificate)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)
@@ -47,10 +72,10 @@ def run_it(
         return code
 
 
-def _ended(config: Config, quiet: bool) -> tuple[Result, Exception | None]:
+def _ended(draw: Callable[[], Result]) -> tuple[Result, Exception | None]:
     """The answer, and the error that ended the run, if one did. Errors before the first sample are raised."""
     try:
-        return _drawn(config, quiet), None
+        return draw(), None
     except Exception as error:
         so_far = getattr(error, "result", None)
         if not isinstance(so_far, Result):
@@ -60,8 +85,10 @@ def _ended(config: Config, quiet: bool) -> tuple[Result, Exception | None]:
 
 def _drawn(config: Config, quiet: bool) -> Result:
     seed = secrets.randbits(32) if config.seed is None else config.seed
-    name = config.strategy or ("tolerance" if config.tolerance is not None else None) or (
-        "kabc" if config.min_separation else "anytime"
+    name = (
+        config.strategy
+        or ("tolerance" if config.tolerance is not None else None)
+        or ("kabc" if config.min_separation else "anytime")
     )
     arms = open_arms(config, seed, with_kernel=needs_kernel(name))
     if len(arms) < 2:

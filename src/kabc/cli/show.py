@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
-from kabc.core.errors import KabcError, SettingsError
-from kabc.core.files import expect_writable, first_same
+from kabc.cli.outputs import Outputs
+from kabc.core.errors import KabcError
 from kabc.core.words import shown
 from kabc.results.values import Result
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
 
-def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
+def deliver(result: Result, outputs: Outputs, *, as_json: bool, certificate: bool) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
-    files: list[tuple[str, str | None, Callable[[str], None]]] = [
-        ("saved", save, result.save),
-        ("report", report, partial(_report, result)),
-    ]
-    left = [path for _, path, _ in files if path is not None]
+    files = outputs.writers()
+    left = [path for _, path, _ in files]
     try:
-        problems.append(exits.printed(lambda: _print_answer(result, as_json=as_json, certificate=certificate)))
+        problems.append(exits.printed(lambda: _print_answer(result, outputs, as_json=as_json, certificate=certificate)))
         for name, path, write in files:
-            if path is not None:
-                problems.append(_problem(path, write) or _note(name, path, as_json))
-                left.remove(path)
+            problems.append(_problem(path, partial(write, result)) or _note(name, path, as_json))
+            left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
     for problem in filter(None, problems):
         exits.fail(problem, exits.BAD_INPUT, as_json=False)  # standard output already has its document
-    return exits.BAD_INPUT if any(problems) else exits.of_status(result.status)
+    return exits.BAD_INPUT if any(problems) else exits.of_result(result)
 
 
 def _problem(path: str, write: Callable[[str], None]) -> str:
@@ -51,37 +48,23 @@ def _note(name: str, path: str, as_json: bool) -> str:
     return "" if as_json else exits.printed(lambda: print(f"{name}: {shown(path)}"))
 
 
-def expect_paths(*paths: str | None) -> None:
-    """Refuse output files that cannot be written."""
-    for path in paths:
-        if path is not None:
-            expect_writable(path)
-
-
-def expect_other_files(save: str | None, report: str | None, inputs: Sequence[str | Path]) -> None:
-    """Refuse output files that would replace an input file or each other."""
-    for option, path in (("--save", save), ("--report", report)):
-        if path is not None and first_same(path, inputs) is not None:
-            raise SettingsError(f"{option} {path} is a file that this run reads; choose another path")
-    if save is not None and report is not None and first_same(report, [save]) is not None:
-        raise SettingsError(f"--save and --report are the same file, {report}; choose another path for one of them")
-
-
-def _report(result: Result, path: str) -> None:
-    from kabc.report.html import write_report
-
-    write_report(result, path)
-
-
-def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
+def _print_answer(result: Result, outputs: Outputs, *, as_json: bool, certificate: bool) -> None:
     if as_json:
         exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
-        return
-    first, *others = str(result).split("\n")
-    spoken = [exits.for_the_shell(line) if line.startswith("note: ") else line for line in others]
-    print("\n".join([exits.for_the_shell(first), *spoken]))
-    if certificate:
-        print(f"\n{result.certificate()}")
+    else:
+        text = exits.answer_text(result) + (f"\n\n{result.certificate()}" if certificate else "")
+        print(_silenced(text) if outputs.github else text)
+    if outputs.github:
+        from kabc.cli.github import annotation
+
+        # GitHub reads both streams; with --json, standard output has its document
+        print(annotation(result), file=sys.stderr if as_json else None, flush=True)
+
+
+def _silenced(text: str) -> str:
+    from kabc.cli.github import silenced
+
+    return silenced(text)
 
 
 def print_strategies(*, as_json: bool) -> int:
@@ -105,12 +88,12 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool,
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
-    expect_paths(report)
-    expect_other_files(None, report, [path])
+    outputs = Outputs(report=report)
+    outputs.expect_usable([path])
     result = load_result(path)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, save=None, report=report, as_json=as_json, certificate=certificate)
+        return deliver(result, outputs, as_json=as_json, certificate=certificate)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kabc.core.words import counted, named, percent, plural, shown
-from kabc.results import within
+from kabc.results import gate, within
 from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.results.failures import failure_lines
 from kabc.strategies.answers import Status
@@ -42,7 +42,7 @@ _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 def headline(result: Result) -> str:
     """The answer in one line: what is claimed, how sure it is, and what it cost."""
     claim, advice = _claim(result)
-    cost = f"({_samples(result)})"
+    cost = f"({gate.sure(result)}{_samples(result)})"
     return shown(f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}")
 
 
@@ -60,6 +60,8 @@ def _samples(result: Result) -> str:
 def _claim(result: Result) -> tuple[str, str]:
     """What is claimed, and what to do about it."""
     asked = result.n_clusters
+    if result.reference:
+        return _doubt(result) if result.assumptions else (gate.claim(result), "")
     if result.status == "decided" and result.tolerance is not None and not result.conditional_on:
         return within.decided_claim(result, result.tolerance), ""
     if result.status == "decided":
@@ -91,7 +93,7 @@ def _doubt(result: Result) -> tuple[str, str]:
         whose = f"all {counted(len(result.names), 'arm')} together"
         kind = first.what
     else:
-        whose = _few([one_line(one.arm) for one in alike])
+        whose = _few(list(dict.fromkeys(one_line(one.arm) for one in alike)))
     claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
     drifts = "differ" in kind
     advice = "Draw the arms in turn, over a shorter time" if drifts else "Use block='auto'"
@@ -149,6 +151,9 @@ def ratio(evidence: float) -> str:
 
 def text(result: Result) -> str:
     """The answer as it is printed."""
+    if result.reference:
+        checked = [headline(result), *certified_lines(result), *gate.value_lines(result)]
+        return "\n".join(map(shown, [*checked, *_remarks(result), *_hardly_watched(result)]))
     effects = result.effects
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
@@ -178,8 +183,8 @@ def certificate(result: Result) -> str:
     lines = [
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
-        "Groups:",
-        *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
+        "Arms:" if result.reference else "Groups:",
+        *(f"  - {line}" for line in gate.arm_lines(result) or [*group_lines(result), *aside_lines(result)]),
         f"{claim_title(result)}: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
@@ -198,6 +203,8 @@ def claim_title(result: Result) -> str:
 
 def certified_lines(result: Result) -> list[str]:
     """What is certified although the groups are not; no line where they are, or where nothing is."""
+    if result.reference:
+        return gate.certified_lines(result)
     if result.status in ("decided", "stopped"):
         return []
     doubt = f"wrong with probability at most {percent(result.delta)}"

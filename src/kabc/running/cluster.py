@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kabc.core.errors import SettingsError
@@ -164,9 +164,6 @@ def cluster(
     2
     """
     started = time.perf_counter()
-    workers = whole_number("workers", workers, 1)
-    if executor is not None and not isinstance(executor, Executor):
-        raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if not isinstance(strategy_options, Mapping | None):
         raise SettingsError(f"strategy_options must be a mapping name -> value, got {describe(strategy_options)}")
     settings = Settings(
@@ -183,16 +180,47 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
+    place = Place(workers, executor, on_worker_loss)
     opened = Reading(arm, values, types, missing, order, where).opened(arms, settings.by_kernel, settings.seed)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
-    settings = replace(settings, columns=sources.columns)
     sources.watch = Watch(len(sources), settings.seed) if watch else None
+    return run_on(settings, sources, place, progress, on_round, started)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where samples are drawn."""
+
+    workers: int
+    executor: Executor | None
+    on_worker_loss: OnWorkerLoss
+
+    def __post_init__(self) -> None:
+        whole_number("workers", self.workers, 1)
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise SettingsError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+
+    def workers_for(self, n_arms: int) -> Workers:
+        """The workers for so many arms."""
+        return Workers.of(self.executor, self.workers, n_arms, self.on_worker_loss)
+
+
+def run_on(
+    settings: Settings,
+    sources: Sources,
+    place: Place,
+    progress: bool | ShowLine,
+    on_round: Listener | None,
+    started: float,
+) -> Result:
+    """Run to the end, and close the arms, however it ends."""
+    settings = replace(settings, columns=sources.columns)
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:
-            sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
+            sources.workers = place.workers_for(len(sources))
             sources.check_workers()
             result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
         except BaseException:

@@ -143,8 +143,8 @@ class Settings:
 
     def _stops_by_itself(self, name: str, n_arms: int) -> bool:
         """Whether the strategy stops without K and without a budget."""
-        if needs_kernel(name):
-            return False
+        if needs_kernel(name) or name == TOLERANCE:  # what is wrong with a tolerance is said when it is made
+            return name == TOLERANCE
         try:
             strategy = make_strategy(name, n_arms, None, _DELTA, None, self._all_options())
         except KabcError:

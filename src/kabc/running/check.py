@@ -1,0 +1,241 @@
+"""`kabc.check`: one arm against a reference, which is one arm or a pool of several."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from kabc.arms.base import Arm, NamedArms, as_arm
+from kabc.arms.pooled import PooledDraws, PooledRows, pooled
+from kabc.core.errors import ArmError, SettingsError
+from kabc.core.settings import whole_number
+from kabc.core.words import counted, did_you_mean
+from kabc.results.gate import pool_name
+from kabc.results.values import Assumption, Result
+from kabc.running.cluster import Place, run_on
+from kabc.running.draws import rng_of
+from kabc.running.inputs import Reading, TableLike
+from kabc.running.progress import ShowLine
+from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
+from kabc.running.snapshots import Listener
+from kabc.running.sources import ArmLike, Arms, Sources, named_arms
+from kabc.running.watch import Watch
+from kabc.strategies.gate.strategy import PILOT
+
+REST = "rest"  # all other arms
+
+
+def check(
+    arms: Arms | TableLike,
+    *,
+    this: Hashable,
+    same_as: Hashable | Sequence[Hashable] = REST,
+    tolerance: object,
+    delta: float | None = None,
+    max_samples: int | None = None,
+    seed: int | None = None,
+    names: Sequence[Hashable] | None = None,
+    arm: str | None = None,
+    values: str | Sequence[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    missing: str | None = None,
+    order: str | None = None,
+    where: str | None = None,
+    block: int | str | None = None,
+    workers: int = 1,
+    watch: bool = True,
+    progress: bool | ShowLine = True,
+    on_round: Listener | None = None,
+) -> Result:
+    """Find out whether one arm is the same as a reference, within a tolerance. Only these arms are drawn.
+
+    With enough samples any two builds differ, so a difference alone ends nothing. The run goes on until it is certified
+    that the distance is below the tolerance ("same"); or the two are told apart, and their distance is certified to
+    reach the tolerance, or, when that would take too long, estimated to be above it ("different").
+
+    Parameters
+    ----------
+    arms : mapping, sequence, data frame or path
+        As for `kabc.cluster`.
+    this : hashable
+        The name of the arm that is checked.
+    same_as : hashable or sequence of hashable, default "rest"
+        The reference: a name, or a list of names. "rest": all other arms. Several arms are one pool. Of tables and
+        arrays it holds all rows, in random order. Of functions, commands and endpoints each sample comes from one of
+        them, chosen at random.
+    tolerance : str, number, mapping, function or KernelDistance
+        The smallest difference that matters, as for `kabc.cluster`.
+    delta : float, optional
+        Largest probability of a wrong answer, in (0, 1]. Default: 0.05.
+    max_samples : int, optional
+        Stop before more than this many samples are drawn in all.
+    seed, names, arm, values, types, missing, order, where, block, workers, watch, progress, on_round
+        As for `kabc.cluster`.
+
+    Returns
+    -------
+    Result
+        Its `verdict` is "same", "different" or "open" (not known). Its arms are the reference and this arm, in this
+        order; `reference` has the names of the arms of the reference. Print it.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> def build(mean):
+    ...     return lambda n, rng: rng.normal(mean, 1.0, n)
+    >>> builds = {"v1": build(10.0), "v2": build(10.0), "v3": build(13.0)}
+    >>> kabc.check(builds, this="v2", same_as="v1", tolerance="0.5 sd", seed=0).verdict
+    'same'
+    >>> kabc.check(builds, this="v3", same_as=["v1", "v2"], tolerance="0.5 sd", seed=0).verdict
+    'different'
+    """
+    started = time.perf_counter()
+    if tolerance is None:
+        raise SettingsError("a check needs a tolerance, the smallest difference that matters, such as '2%'")
+    settings = Settings(
+        delta=delta,
+        strategy=TOLERANCE,
+        options={"gate": True},
+        max_samples=max_samples,
+        tolerance=tolerance,
+        seed=seed_or_fresh(seed),
+        block=block,
+    )
+    _expect_pilot(max_samples, settings.block_length)
+    place = Place(workers, None, "redraw")
+    opened = Reading(arm, values, types, missing, order, where).opened(arms, False, settings.seed)
+    given = named_arms(opened, names)
+    reference = _reference([name for name, _ in given], this, same_as)
+    made = _made(given, {this, *reference}, settings.seed)
+    pool = made[reference[0]] if len(reference) == 1 else pooled({name: made[name] for name in reference})
+    if block == AUTO and isinstance(pool, PooledDraws):
+        raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
+    about = opened if isinstance(opened, NamedArms) else NamedArms({})
+    two = {pool_name(this, reference): pool, this: made[this]}
+    notes = (*about.notes, *_pool_notes(pool))
+    sources = Sources(
+        NamedArms(cast("dict[str, Arm]", two), notes, about.columns, about.price, about.types, about.levels),
+        None,
+        settings.seed,
+    )
+    if watch:
+        sources.watch = (
+            PoolWatch(pool, settings.seed)
+            if isinstance(pool, PooledRows | PooledDraws)
+            else Watch(len(sources), settings.seed)
+        )
+    try:
+        return _about(run_on(settings, sources, place, progress, on_round, started), reference)
+    except Exception as error:
+        so_far = getattr(error, "result", None)
+        if isinstance(so_far, Result):
+            error.result = _about(so_far, reference)  # type: ignore[attr-defined]
+        raise
+
+
+def _expect_pilot(max_samples: object, block: int) -> None:
+    """Refuse a budget that is spent before anything is tested."""
+    pilot = 2 * PILOT * block
+    if max_samples is not None and whole_number("max_samples", max_samples, 1) <= pilot:
+        raise SettingsError(
+            f"max_samples={max_samples} is not more than the pilot of a check, {pilot:,} samples, which are not tested; "
+            "raise it, or leave it out"
+        )
+
+
+def _about(result: Result, reference: tuple[Hashable, ...]) -> Result:
+    return replace(result, reference=reference)
+
+
+def _reference(known: list[Hashable], this: Hashable, same_as: object) -> tuple[Hashable, ...]:
+    """The names of the reference, refused before anything is drawn."""
+    if len(known) < 2:
+        raise ArmError(f"there must be at least 2 arms to compare, got {len(known)}")
+    _expect_known("this", this, known)
+    if isinstance(same_as, str) and same_as == REST:
+        if REST in known:
+            raise SettingsError(
+                "same_as='rest' means all other arms, and one arm has this name; pass a list of names, ['rest'] for "
+                "that arm alone"
+            )
+        return tuple(name for name in known if name != this)
+    listed = isinstance(same_as, Iterable) and not isinstance(same_as, str | bytes) and not _in(same_as, known)
+    chosen = tuple(cast("Iterable[Hashable]", same_as)) if listed else (cast(Hashable, same_as),)
+    if not chosen:
+        raise SettingsError("same_as= is empty; name the arms of the reference, or pass 'rest' for all others")
+    for name in chosen:
+        _expect_known("same_as", name, known)
+    if this in chosen:
+        raise SettingsError(f"same_as= names {this!r}, the arm that is checked; leave it out")
+    if len(set(chosen)) < len(chosen):
+        twice = next(name for name in chosen if chosen.count(name) > 1)
+        raise SettingsError(f"same_as= names {twice!r} twice; name each arm once")
+    return chosen
+
+
+def _in(name: object, known: Sequence[Hashable]) -> bool:
+    """Whether it is the name of an arm; a tuple may be one."""
+    return isinstance(name, Hashable) and name in known
+
+
+def _expect_known(what: str, name: object, known: Sequence[Hashable]) -> None:
+    if not _in(name, known):
+        few = ", ".join(map(repr, known[:_MOST])) + (f" and {len(known) - _MOST:,} more" if len(known) > _MOST else "")
+        raise SettingsError(f"{what}={name!r} is not an arm; {did_you_mean(name, map(str, known))}the arms are {few}")
+
+
+_MOST = 6  # arms that are named in an error
+
+
+def _made(given: list[tuple[Hashable, ArmLike]], wanted: set[Hashable], seed: int) -> dict[Hashable, Arm]:
+    """The arms that are drawn. Their rows are shuffled with keys that no draw has."""
+    keyed = enumerate(given)
+    return {name: as_arm(name, source, rng_of(seed, 0, 0, i)) for i, (name, source) in keyed if name in wanted}
+
+
+def _pool_notes(pool: object) -> tuple[str, ...]:
+    if isinstance(pool, PooledRows):
+        return (f"reference: all rows of {counted(len(pool.parts), 'arm')} together, in random order",)
+    if isinstance(pool, PooledDraws):
+        return (f"reference: each sample comes from one of {counted(len(pool.parts), 'arm')}, chosen at random",)
+    return ()
+
+
+class PoolWatch(Watch):
+    """Watches each arm of a pool by itself, and the arm that is checked."""
+
+    def __init__(self, pool: PooledRows | PooledDraws, seed: int) -> None:
+        super().__init__(len(pool.parts) + 1, seed)
+        self._pool = pool
+        pool.hear = self._listen
+
+    def look(self, arms: Sequence[Arm], block: int = 1) -> None:
+        """Look at the own order of the parts, before the first round."""
+        pool: Any = arms[0]  # cut into blocks, where there are blocks
+        super().look([*pool.parts, arms[1]], block)
+
+    def hear(self, arm: int, samples: Any) -> None:
+        """The next samples of the arm that is checked; those of the pool are heard part by part."""
+        if arm == 1:
+            self._listen(len(self._pool.parts), samples)
+
+    def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
+        """What the samples refute; of a part of the pool, it is said of the pool."""
+        found = super().assumptions([*map(_Part, self._pool.names), names[1]], columns)
+        return tuple(
+            Assumption(names[0], f"{one.what} ({one.arm.name})", one.evidence) if isinstance(one.arm, _Part) else one
+            for one in found
+        )
+
+    def notes(self, names: Sequence[Hashable]) -> tuple[str, ...]:
+        """A heuristic: arms whose values repeat."""
+        return super().notes([*self._pool.names, names[1]])
+
+
+class _Part:
+    """An arm of the pool: never the same as the arm that is checked, whatever their names are."""
+
+    def __init__(self, name: Hashable) -> None:
+        self.name = name
