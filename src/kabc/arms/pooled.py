@@ -113,13 +113,8 @@ class _Pooled:
         for one in found:
             kinds.update(one.kinds)
         last = next((one.last for one in reversed(found) if one.last), "")
-        return Failures(
-            sum(one.count for one in found),
-            dict(kinds),
-            last,
-            sum(one.tries for one in found),
-            sum(o.values for o in found),
-        )
+        count, tries, values = (sum(getattr(one, what) for one in found) for what in ("count", "tries", "values"))
+        return Failures(count, dict(kinds), last, tries, values)
 
     @property
     def waiting(self) -> str:
@@ -146,7 +141,7 @@ class PooledRows(_Pooled):
 
     @property
     def remaining(self) -> int:
-        return sum(self._left().tolist()) * self.block
+        return int(self._left().sum()) * self.block
 
     def in_order(self, most: int) -> ArrayLike:
         """The first rows of the arm that has most: arms one after the other would look like a drift."""

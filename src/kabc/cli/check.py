@@ -56,9 +56,7 @@ def check(
     watch: common.WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show.")] = None,
     report: common.Report = None,
-    junit: Annotated[
-        str | None, typer.Option(metavar="FILE.xml", help="Write the answer as a JUnit test case.")
-    ] = None,
+    junit: Annotated[str | None, typer.Option(metavar="FILE.xml", help="Write the answer as a JUnit test.")] = None,
     github: Annotated[
         bool, typer.Option("--github", help="Print an annotation for GitHub Actions, and add to the step summary.")
     ] = False,

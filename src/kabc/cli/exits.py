@@ -28,7 +28,10 @@ _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUB
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
-_WITH_EQUALS = r"\b(this|same_as|tolerance|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_WITH_EQUALS = (
+    r"\b(this|same_as|tolerance|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta"
+    r"|on_failure|measure)="
+)
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")

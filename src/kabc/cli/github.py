@@ -28,9 +28,8 @@ def silenced(text: str) -> str:
 
 def add_summary(result: Result, path: str) -> None:
     """Append the answer to a Markdown file. Within <pre> nothing is Markdown, and no name can end it."""
-    verdict = (
-        "doubtful" if result.status == "doubtful" else {"open": "not known"}.get(str(result.verdict), result.verdict)
-    )
+    verdict = "not known" if result.verdict == "open" else result.verdict
+    verdict = "doubtful" if result.assumptions else verdict
     said = html.escape(exits.answer_text(result))
     try:
         with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:

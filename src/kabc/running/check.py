@@ -113,13 +113,10 @@ def check(
     if block == AUTO and isinstance(pool, PooledDraws):
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
     about = opened if isinstance(opened, NamedArms) else NamedArms({})
-    two = {pool_name(this, reference): pool, this: made[this]}
+    two = cast("dict[str, Arm]", {pool_name(this, reference): pool, this: made[this]})
     notes = (*about.notes, *_pool_notes(pool))
-    sources = Sources(
-        NamedArms(cast("dict[str, Arm]", two), notes, about.columns, about.price, about.types, about.levels),
-        None,
-        settings.seed,
-    )
+    both = NamedArms(two, notes, about.columns, about.price, about.types, about.levels)
+    sources = Sources(both, None, settings.seed)
     if watch:
         sources.watch = (
             PoolWatch(pool, settings.seed)
@@ -140,8 +137,8 @@ def _expect_pilot(max_samples: object, block: int) -> None:
     pilot = 2 * PILOT * block
     if max_samples is not None and whole_number("max_samples", max_samples, 1) <= pilot:
         raise SettingsError(
-            f"max_samples={max_samples} is not more than the pilot of a check, {pilot:,} samples, which are not tested; "
-            "raise it, or leave it out"
+            f"max_samples={max_samples} is not more than the {pilot:,} samples of the pilot of a check, which are not "
+            "tested; raise it, or leave it out"
         )
 
 
@@ -162,7 +159,7 @@ def _reference(known: list[Hashable], this: Hashable, same_as: object) -> tuple[
             )
         return tuple(name for name in known if name != this)
     listed = isinstance(same_as, Iterable) and not isinstance(same_as, str | bytes) and not _in(same_as, known)
-    chosen = tuple(cast("Iterable[Hashable]", same_as)) if listed else (cast(Hashable, same_as),)
+    chosen = tuple(cast("Iterable[Hashable]", same_as)) if listed else (same_as,)
     if not chosen:
         raise SettingsError("same_as= is empty; name the arms of the reference, or pass 'rest' for all others")
     for name in chosen:

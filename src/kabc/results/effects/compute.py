@@ -21,7 +21,7 @@ _CHANCE = 0.05  # level of all arms and columns together
 
 
 def effects_of(result: Result) -> Effects:
-    """All groups against the largest one, and every arm against all others. Of a check, the arm against its reference."""
+    """All groups against the largest one, all arms against all others. Of a check: the arm against its reference."""
     if result.reference and result.labels != (0, 1):
         result = replace(result, labels=(0, 1))  # whether they are the same or not
     kept, columns = kept_arms(result), readable_columns(result)

@@ -21,14 +21,13 @@ def guarantee(shares: GateShares, tolerance: str, block: int) -> Guarantee:
             "what the kernel hardly sees, such as rare values far outside, may differ by more",
         ),
         rule=(
-            "the first round is a pilot: it fixes the kernel and the distance that the tolerance makes; "
-            "it is never tested",
+            "a pilot, which is never tested, fixes the kernel and the distance that the tolerance makes",
             f"they differ: bets on learned scores, as in Anytime KABC, with {percent(shares.different)}",
-            "the same: a bet that the distance is smaller than the tolerance, in every direction at once "
-            f"(intersection-union), with a log evidence of {shares.same_limit:.2f}; it can be wrong only where "
-            '"they differ" is true, so that both have the same part of delta',
-            f"bounds of the distance from below: log evidence of {shares.apart_limit:.2f}",
-            "different: they are told apart, and the distance is certified to reach the tolerance, or estimated to "
-            "exceed it when equal arms would have been certified as the same, or when there are no more samples",
+            "the same: a bet that the distance is below the tolerance, in every direction at once (intersection-union)",
+            f"it needs a log evidence of {shares.same_limit:.2f}; it can be wrong only where the bet before is right",
+            "so both have the same part of delta",
+            f"at least so far apart: a log evidence of {shares.apart_limit:.2f}",
+            "different: they differ, and the distance is certified to reach the tolerance; or it is estimated to do so",
+            "an estimate counts when equal arms would have been certified by now, or when there are no more samples",
         ),
     )
