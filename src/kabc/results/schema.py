@@ -210,7 +210,9 @@ class TolerancePart(_Part):
     kernel_distance: float = Field(gt=0, description="the tolerance as a distance of mean features")
     equivalents: list[str] = Field(description="the tolerance in other units")
     pairs: list[VerdictPart] = Field(description="all pairs, in the order of the arms; empty with more than 60 arms")
-    between: list[str] = Field(description="arms that differ from a group by less than the tolerance, as far as was seen")
+    between: list[str] = Field(
+        description="arms that differ from a group by less than the tolerance, as far as was seen"
+    )
     matrices: dict[str, ArrayPart] | None = Field(default=None, description="verdicts and margins of all pairs, (N, N)")
 
 

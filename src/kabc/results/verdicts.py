@@ -56,7 +56,7 @@ def verdicts_of(part: TolerancePart | None, keys: Sequence[str]) -> Verdicts | N
     shape = (len(keys), len(keys))
     read = {name: unpacked(one, shape, "int" if name == "verdicts" else "float") for name, one in part.matrices.items()}
     codes = read.pop("verdicts")
-    if codes.size and not (0 <= codes.min() and codes.max() < len(_CODES)):
+    if codes.size and not (codes.min() >= 0 and codes.max() < len(_CODES)):
         raise ValueError(f"tolerance.matrices.verdicts: codes go from 0 to {len(_CODES) - 1}")
     unknown = [name for name in part.between if name not in keys]
     if unknown:

@@ -36,7 +36,8 @@ def counts_line(result: Result, found: Verdicts) -> str:
     kinds = found.verdicts[i, j]
     said = {kind: int(np.count_nonzero(kinds == kind)) for kind in (SAME, DIFFERENT, OPEN)}
     same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same within {found.tolerance}"
-    return f"{same}, {said[DIFFERENT]:,} {plural(said[DIFFERENT], 'is')} different, {said[OPEN]:,} {plural(said[OPEN], 'is')} open"
+    others = [f"{said[kind]:,} {plural(said[kind], 'is')} {kind}" for kind in (DIFFERENT, OPEN)]
+    return ", ".join([same, *others])
 
 
 def margin_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> str:
@@ -55,7 +56,7 @@ def lines(result: Result, found: Verdicts) -> list[str]:
         names = ", ".join(map(named, result.between[:_MOST]))
         more = len(result.between) - _MOST
         names += f" and {more:,} more" if more > 0 else ""
-        said.append(f"between groups: {names} ({plural(len(result.between), 'differs', 'differ')} by less than the tolerance, as far as was seen)")
+        said.append(f"between groups: {names} (within the tolerance of more than one group, or nearly: an estimate)")
     return said
 
 

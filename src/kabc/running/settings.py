@@ -196,8 +196,8 @@ class Settings:
                     f"{name}={value!r} is given beside a strategy object, {has}; leave {name}= out, or make the "
                     "strategy with it"
                 )
-        others = {"strategy_options": self.options or None, "min_separation": self.min_separation, "pilot": self.pilot}
-        others |= {"check_k": self.check_k, "tolerance": self.tolerance}
+        others: dict[str, object] = {"strategy_options": self.options or None}
+        others |= {name: getattr(self, name) for name in ("min_separation", "pilot", "check_k", "tolerance")}
         for name, value in others.items():
             if value is not None:
                 raise SettingsError(

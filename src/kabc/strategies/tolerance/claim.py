@@ -55,7 +55,7 @@ class SameClaim:
     def opponents(self, arm: int) -> Index:
         """The pool of this arm: the arms that answer for its group, without itself."""
         pool = self.pools[int(self.labels[arm])]
-        return pool[pool != arm]
+        return np.asarray(pool[pool != arm], dtype=np.intp)
 
     @property
     def open(self) -> Mask:  # (N,)
@@ -75,6 +75,10 @@ class SameClaim:
         for group in np.unique(self.labels[chosen]).tolist():
             chosen[self.pools[group]] = True
         return np.flatnonzero(chosen)
+
+    def n_bets(self, arm: int) -> int:
+        """Samples that were bet on for this arm since the claim was made."""
+        return 0 if self._bets is None or self._place[arm] < 0 else int(self._bets.counts[self._place[arm]])
 
     def bet(self, arms: Index, features: Array) -> None:  # (A,), (A, b, D)
         """Bet on a round: `features` of b samples of each of these arms."""

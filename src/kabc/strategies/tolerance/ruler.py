@@ -90,9 +90,7 @@ def ruler_of(
 def _typical(rows: Sequence[Array]) -> Array:  # arrays (n_i, d) -> (n, d)
     """All samples as if they came from one arm: means are moved to the mean of all, spreads are kept."""
     middle = np.concatenate(rows).mean(axis=0)
-    return np.concatenate(
-        [middle + (x - x.mean(axis=0)) * math.sqrt(len(x) / max(1, len(x) - 1)) for x in rows]
-    )
+    return np.concatenate([middle + (x - x.mean(axis=0)) * math.sqrt(len(x) / max(1, len(x) - 1)) for x in rows])
 
 
 def _within(features: Sequence[Array]) -> Array:  # arrays (n_i, D) -> (D, D)

@@ -1,4 +1,4 @@
-"""How the error probability is spent on differences, claims of sameness, and margins. Proofs: docs/theory.md, section 25.
+"""How the error probability is spent: differences, claims of sameness, margins. Proofs: docs/theory.md, section 25.
 
 | symbol  | here          | meaning                                                                       |
 |---------|---------------|-------------------------------------------------------------------------------|

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.arrays import Array, Index, Mask
+from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.kernels import Kernel
@@ -35,6 +36,7 @@ from kabc.strategies.anytime.learning import Batch, Learning
 from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.tolerance import words
+from kabc.strategies.tolerance.chains import Seen, in_between, looks_apart
 from kabc.strategies.tolerance.claim import SameClaim
 from kabc.strategies.tolerance.margins import PairMargins
 from kabc.strategies.tolerance.reading import by_distance
@@ -44,6 +46,7 @@ from kabc.strategies.tolerance.verdicts import verdicts_of
 
 PILOT, PILOT_OF_ARM = 120, 10  # samples of the pilot: in all, and of each arm at least
 SETTLED = 1.15  # n over n when a pair was last told apart, before a new claim is made
+SLOWEST = 1.4  # samples until the slowest arm is proven, over those for one of them, about
 _TINY = 0.5  # an arm that runs dry with less than this part of the median samples is set aside
 
 
@@ -130,6 +133,7 @@ class ToleranceKABC(Stepwise):
         self._n_claims = 0
         self._last_told = (0, 0)  # pairs told apart, and samples of an arm when the last one was
         self._sums: Array | None = None  # (N, D), features of all samples after the pilot
+        self._n_after: Counts = np.zeros(self.n_arms, dtype=np.int64)  # samples after the pilot
 
     def _parsed(self) -> Tolerance:
         return by_distance(parse(self.tolerance, self._columns))
@@ -213,6 +217,7 @@ class ToleranceKABC(Stepwise):
         assert self._sums is not None
         self._margins.bet(arms, features)
         self._sums[arms] += features.sum(axis=1)
+        self._n_after[arms] += features.shape[1]
         if self.claim is not None:
             self.claim.bet(arms, features)
 
@@ -221,10 +226,21 @@ class ToleranceKABC(Stepwise):
     def _conclude(self) -> None:
         self._note_told()
         claim = self.claim
-        if claim is not None and claim.proven and not self._open_across(claim.labels).any() and not self._refuted(claim):
+        if claim is not None and self._accepts(claim):
             self._status = "decided"
         elif (claim is None or self._refuted(claim)) and self._settled():
             self._reclaim()
+
+    def _accepts(self, claim: SameClaim) -> bool:
+        """Whether all that the claim says is proven. Arms of a group that look farther apart than that must wait."""
+        if not claim.proven or self._refuted(claim) or self._open_across(claim.labels).any():
+            return False
+        return not looks_apart(self._seen(), claim.labels)
+
+    def _seen(self) -> Seen:
+        assert self._ruler is not None
+        assert self._sums is not None
+        return Seen(self._sums, self._n_after, self._ruler)
 
     def _note_told(self) -> None:
         n_told = int(np.count_nonzero(self._apart))
@@ -244,8 +260,8 @@ class ToleranceKABC(Stepwise):
         assert self._ruler is not None
         self._n_claims += 1
         self.claim = SameClaim(self._guess(), self._n_claims, self.shares.claim_alpha(self._n_claims), self._ruler)
-        if self.claim.proven and not self._open_across(self.claim.labels).any():
-            self._status = "decided"  # every arm is a group of its own
+        if self._accepts(self.claim):  # every arm is a group of its own
+            self._status = "decided"
 
     def _guess(self) -> Index:  # (N,)
         """As few groups as agree with the pairs told apart; -1 for arms that were set aside."""
@@ -285,7 +301,9 @@ class ToleranceKABC(Stepwise):
         if not given or self.stopped:
             return
         self._asked = None
-        tiny = counts[given] < _TINY * float(np.median(counts)) if self._ruler is not None else np.full(len(given), True)
+        tiny = (
+            counts[given] < _TINY * float(np.median(counts)) if self._ruler is not None else np.full(len(given), True)
+        )
         self._found.dry[[arm for arm, small in zip(given, tiny, strict=True) if small]] = True
         if not tiny.all() or np.count_nonzero(~self._found.dry) < 2:
             self._status = "exhausted"
@@ -308,11 +326,25 @@ class ToleranceKABC(Stepwise):
         if self._ruler is None or self._margins is None or self._units is None:
             return None
         proven = self.claim if self._status == "decided" else None
-        return verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._apart, proven)
+        found = verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._apart, proven)
+        return found if proven is None else replace(found, between=in_between(self._seen(), proven.labels))
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
+        claim, ruler = self.claim, self._ruler
+        if self.stopped and self._status != "exhausted":
+            return None
+        if claim is None or ruler is None or self._refuted(claim):
+            return None
+        more = np.zeros(self.n_arms)
+        for arm in claim.wanted().tolist():
+            opponents = len(claim.opponents(arm))
+            needed = SLOWEST * ruler.needed(claim.limit, opponents) if opponents else 0.0
+            more[arm] = max(needed - claim.n_bets(arm), 0.1 * self._found.learning.counts[arm])
+        return np.ceil(more) * self.block
 
     def guarantee(self) -> Guarantee:
         limit = None if self.claim is None else self.claim.limit
         said = self._parsed().words if self._columns else str(self.tolerance)
-        return words.guarantee(
-            self.shares, said, self._status, n_claims=self._n_claims, limit=limit, block=self.block
-        )
+        return words.guarantee(self.shares, said, self._status, n_claims=self._n_claims, limit=limit, block=self.block)

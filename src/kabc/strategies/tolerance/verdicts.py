@@ -17,14 +17,11 @@ def verdicts_of(
 ) -> Verdicts:  # (N, N)
     """What is proven of each pair."""
     above, below = margins.same_within(), margins.apart_at_least()
-    same = above < ruler.eps
+    found = np.where(apart, DIFFERENT, np.where(above < ruler.eps, SAME, OPEN))
     if proven is not None:
         labels = proven.labels
-        same |= (labels[:, None] == labels) & (labels >= 0)
+        found[(labels[:, None] == labels) & (labels >= 0)] = SAME
         above = np.minimum(above, _through_pools(proven, ruler.eps))
-    found = np.where(same, SAME, np.where(apart, DIFFERENT, OPEN))
-    if proven is None:
-        found = np.where(apart, DIFFERENT, found)
     np.fill_diagonal(found, SAME)
     return Verdicts(
         tolerance=tolerance.words,

@@ -27,12 +27,10 @@ def guarantee(
             "what the kernel hardly sees, such as rare values far outside, may differ by more",
         ),
         rule=(
-            "the first round is a pilot: it fixes the kernel and the distance that the tolerance makes; "
-            "it is never tested",
-            f"different: bets on learned scores, as in Anytime KABC, with {percent(shares.different)} in all; "
-            f"a union over {counted(shares.n_pairs, 'pair')}",
-            "same: a partition is claimed from earlier samples; then each arm is bet to be closer to its group than the "
-            "tolerance, in every direction at once (intersection-union)",
+            "a pilot, the first round, fixes the kernel and how far the tolerance reaches in it; it is never tested",
+            f"different: bets on learned scores, as in Anytime KABC; {_pairs(shares)}",
+            "same: groups are claimed from earlier samples, and each arm is bet to be near the rest of its group",
+            "the bets are in every direction of the features at once (intersection-union)",
             *_limits(n_claims, limit),
             "all arms of a claim must be proven, so each is tested at the full level",
         ),
@@ -48,7 +46,13 @@ def _claim(shares: ToleranceShares, tolerance: str, status: Status | None) -> st
     return f"{wrong} {apart}, and pairs listed as same are within {tolerance} of each other."
 
 
+def _pairs(shares: ToleranceShares) -> str:
+    return f"{percent(shares.different)} for {counted(shares.n_pairs, 'pair')} together"
+
+
 def _limits(n_claims: int, limit: float | None) -> list[str]:
     if limit is None:
         return []
-    return [f"claim number {n_claims:,} needs a log evidence of {limit:.2f}; the k-th claim has the weight 1 / (k (k + 1))"]
+    return [
+        f"claim number {n_claims:,} needs a log evidence of {limit:.2f}; the k-th claim has the weight 1 / (k (k + 1))"
+    ]
