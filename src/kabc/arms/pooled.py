@@ -23,8 +23,8 @@ from kabc.core.errors import ArmError, KabcError, SettingsError
 Hear = Callable[[int, ArrayLike], None]
 
 
-def pooled(parts: Mapping[Hashable, Arm]) -> PooledRows | PooledDraws:
-    """These arms as one."""
+def pooled(parts: Mapping[Hashable, Arm], rng: np.random.Generator) -> PooledRows | PooledDraws:
+    """These arms as one. `rng` decides the order of rows."""
     ends = {name: arm.remaining is not None for name, arm in parts.items()}
     if len(set(ends.values())) > 1:
         table, live = (next(name for name, end in ends.items() if end is kind) for kind in (True, False))
@@ -32,7 +32,7 @@ def pooled(parts: Mapping[Hashable, Arm]) -> PooledRows | PooledDraws:
             f"arm {table!r} is a pool of samples and arm {live!r} has no end, so that they cannot be one reference; "
             "name arms of one kind"
         )
-    return PooledRows(parts) if all(ends.values()) else PooledDraws(parts)
+    return PooledRows(parts, rng) if all(ends.values()) else PooledDraws(parts)
 
 
 class _Pooled:
@@ -137,7 +137,14 @@ class _Pooled:
 
 
 class PooledRows(_Pooled):
-    """All rows of several tables or arrays, each drawn at most once, in random order."""
+    """All rows of several tables or arrays, each drawn at most once, in a random order that `rng` decides.
+
+    The order does not depend on the sizes of the draws.
+    """
+
+    def __init__(self, parts: Mapping[Hashable, Arm], rng: np.random.Generator) -> None:
+        super().__init__(parts)
+        self._rng = rng
 
     @property
     def remaining(self) -> int:
@@ -158,9 +165,12 @@ class PooledRows(_Pooled):
         left = self._left()
         if n > left.sum():
             raise ArmError(f"{n * self.block:,} samples were asked for, {self.remaining:,} are left; give it more rows")
-        # a random order of all rows, seen through a window: how many of each arm, and then their order
-        counts = rng.multivariate_hypergeometric(left, n, method="marginals")
-        return rng.permutation(np.repeat(np.arange(len(left)), counts))
+        chosen = np.empty(n, dtype=np.intp)
+        for place in range(n):  # each of the rows that are left is as likely as any other
+            ends = np.cumsum(left)
+            chosen[place] = np.searchsorted(ends, self._rng.integers(ends[-1]), side="right")
+            left[chosen[place]] -= 1
+        return chosen
 
 
 class PooledDraws(_Pooled):

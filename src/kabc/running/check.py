@@ -109,7 +109,7 @@ def check(
     given = named_arms(opened, names)
     reference = _reference([name for name, _ in given], this, same_as)
     made = _made(given, {this, *reference}, settings.seed)
-    pool = made[reference[0]] if len(reference) == 1 else pooled({name: made[name] for name in reference})
+    pool = made[reference[0]] if len(reference) == 1 else _pooled(made, reference, settings.seed)
     if block == AUTO and isinstance(pool, PooledDraws):
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
     about = opened if isinstance(opened, NamedArms) else NamedArms({})
@@ -186,10 +186,14 @@ def _expect_known(what: str, name: object, known: Sequence[Hashable]) -> None:
 _MOST = 6  # arms that are named in an error
 
 
+def _pooled(made: Mapping[Hashable, Arm], reference: Sequence[Hashable], seed: int) -> PooledRows | PooledDraws:
+    return pooled({name: made[name] for name in reference}, rng_of(seed, 0, 0, 0))
+
+
 def _made(given: list[tuple[Hashable, ArmLike]], wanted: set[Hashable], seed: int) -> dict[Hashable, Arm]:
     """The arms that are drawn. Their rows are shuffled with keys that no draw has."""
     keyed = enumerate(given)
-    return {name: as_arm(name, source, rng_of(seed, 0, 0, i)) for i, (name, source) in keyed if name in wanted}
+    return {name: as_arm(name, source, rng_of(seed, 0, 0, i + 1)) for i, (name, source) in keyed if name in wanted}
 
 
 def _pool_notes(pool: object) -> tuple[str, ...]:

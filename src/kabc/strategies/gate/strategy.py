@@ -110,10 +110,11 @@ class Gate(Stepwise):
     # ------------------------------------------------------------ rounds
 
     def _request(self) -> Request:
-        return dict.fromkeys((0, 1), self._wanted() if self._most is None else self._most)
+        return dict.fromkeys((0, 1), self._wanted())
 
     def _wanted(self) -> int:
-        return PILOT if self._ruler is None else pace.block(int(self._found.learning.counts[0]))
+        wanted = PILOT if self._ruler is None else pace.block(int(self._found.learning.counts[0]))
+        return wanted if self._most is None else min(wanted, self._most)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         found, learning = self._found, self._found.learning
@@ -153,15 +154,15 @@ class Gate(Stepwise):
         )
 
     def set_aside(self, arms: Iterable[int]) -> None:
-        """Ask for half as many samples: a pool has fewer than were asked for. When there are none, run out of arms."""
+        """Ask for fewer samples: a pool has not as many as were asked for. When it is empty, both arms are set aside."""
         if not arms_given(arms, self.n_arms) or self.stopped:
             return
         self._asked = None
-        fewer = (self._wanted() if self._most is None else self._most) // 2
-        if fewer < (FEWEST if self._ruler is None else 1):
+        wanted, fewest = self._wanted(), FEWEST if self._ruler is None else 1
+        if wanted == fewest:
             self._dry = frozenset((0, 1))
-        else:
-            self._most = fewer
+        else:  # a small pilot leaves samples to be tested
+            self._most = max(fewest, wanted // (4 if self._ruler is None else 2))
 
     @property
     def arms_set_aside(self) -> frozenset[int]:
