@@ -39,7 +39,7 @@ def run(this: Array, eps: float, seed: int, delta: float = 0.05, most: int = 3_0
 
 
 def test_equal_arms_end_as_the_same() -> None:
-    runs, delta = 8, 0.2
+    runs, delta = 10, 0.2
     gates = [run(REFERENCE, 2 * DISTANCE, seed, delta) for seed in range(runs)]
     assert sum(gate.verdict == "same" and gate.status == "decided" for gate in gates) == runs
     assert sum(gate.differ for gate in gates) <= binom.isf(SURE, runs, delta)
@@ -47,7 +47,7 @@ def test_equal_arms_end_as_the_same() -> None:
 
 
 def test_at_the_tolerance_it_says_same_with_probability_delta_at_most() -> None:
-    runs, delta = 12, 0.2
+    runs, delta = 30, 0.2
     wrong = sum(run(OTHER, DISTANCE, seed, delta, most=200).verdict == "same" for seed in range(runs))
     assert wrong <= binom.isf(SURE, runs, delta)
 
@@ -70,11 +70,22 @@ def test_bounds_of_the_distance_hold_at_every_look() -> None:
     assert margins.estimate == pytest.approx(DISTANCE, rel=0.5)
 
 
+def test_a_distance_just_below_the_tolerance_is_certified_at_last() -> None:
+    rng, table = np.random.default_rng(2), phi(VALUES)
+    covariance = np.cov(table[rng.choice(4, 2_000, p=REFERENCE)].T)
+    margins = Margins(GateShares(0.05), Ruler(FEATURES, DISTANCE / 0.93, covariance))
+    while margins.n < 400_000 and not margins.are_same:
+        margins.bet(table[rng.choice(4, 8_000, p=OTHER)] - table[rng.choice(4, 8_000, p=REFERENCE)])
+    assert margins.are_same and margins.apart() < DISTANCE < margins.within() < margins.eps
+
+
 def test_the_parts_of_delta_that_can_be_wrong_together_sum_to_delta() -> None:
     shares = GateShares(0.05)
     apart = float(np.exp(-shares.apart_limit))
     assert shares.different + apart == pytest.approx(0.05)  # equal laws: "same" cannot be wrong
-    assert float(np.exp(-shares.same_limit)) + apart == pytest.approx(0.05)  # different laws: "differ" cannot be
+    assert sum(np.exp(-limit) for limit in shares.same_limits) + apart == pytest.approx(
+        0.05
+    )  # different laws: "differ" cannot be
 
 
 def test_a_real_difference_below_the_tolerance_is_the_same_and_both_are_known() -> None:
@@ -98,6 +109,13 @@ def test_a_difference_above_the_tolerance_ends_as_different_before_that_is_certi
 def test_a_difference_alone_ends_nothing() -> None:
     gate = run(OTHER, 1.2 * DISTANCE, 1, most=800)
     assert gate.differ and gate.verdict == "open" and not gate.stopped
+
+
+def test_an_estimate_above_the_tolerance_is_no_difference_by_itself() -> None:
+    gates = [run(REFERENCE, DISTANCE / 20, seed, most=90) for seed in range(6)]
+    above = [gate for gate in gates if gate._margins is not None and gate._margins.estimate > gate._margins.eps]
+    assert above and all(gate.verdict == "open" for gate in above if not gate.differ)
+    assert not all(gate.differ for gate in above)
 
 
 def test_when_rows_run_out_it_asks_for_fewer_until_none_is_left() -> None:

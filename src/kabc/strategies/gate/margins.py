@@ -8,10 +8,11 @@ import numpy as np
 
 from kabc.core.arrays import Array
 from kabc.core.evidence.sameness import ApartBets, SameBets
-from kabc.strategies.gate.shares import GateShares
+from kabc.strategies.gate.shares import FINER, GateShares
 from kabc.strategies.tolerance.ruler import Ruler
 
 _ONLY = np.zeros(1, dtype=np.intp)  # the number of the only statement
+_TWO = np.arange(2)  # two bets on it
 
 
 class Margins:
@@ -20,13 +21,15 @@ class Margins:
     def __init__(self, shares: GateShares, ruler: Ruler) -> None:
         self._shares, self.eps = shares, ruler.eps
         D = ruler.n_features
-        self._above = SameBets(1, D, ruler.sup, ruler.eps, shares.same_alpha, 2 * ruler.covariance)
+        # A bet that is tuned for eps stays above theta by a part of eps; near the tolerance the second one goes on.
+        tuned = ruler.eps / np.array(FINER)
+        self._above = SameBets(2, D, ruler.sup, tuned, np.exp(-np.array(shares.same_limits)), 2 * ruler.covariance)
         self._below = ApartBets(1, D, ruler.sup)
         self._sum, self._squares, self.n = np.zeros(D), 0.0, 0
 
     def bet(self, z: Array) -> None:  # (b, D)
         """Bet on b new differences of features."""
-        self._above.bet(_ONLY, z[None])
+        self._above.bet(_TWO, np.stack([z, z]))
         self._below.bet(_ONLY, z[None])
         self._sum += z.sum(axis=0)
         self._squares += float(np.square(z).sum())
@@ -35,11 +38,15 @@ class Margins:
     @property
     def are_same(self) -> bool:
         """Whether the distance is certified to be below the tolerance."""
-        return bool(self._above.best(self._shares.same_limit, below=self.eps)[0] < self.eps)
+        return self._within(below=self.eps) < self.eps
 
     def within(self) -> float:
         """The smallest distance that is certified not to be reached; infinite before the first bet."""
-        return float(self._above.best(self._shares.same_limit)[0])
+        return self._within(below=math.inf)
+
+    def _within(self, below: float) -> float:
+        limits = self._shares.same_limits
+        return min(float(self._above.best(limit, below=below)[which]) for which, limit in enumerate(limits))
 
     def apart(self) -> float:
         """The largest distance that is certified to be reached; 0: none."""

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 
 APART = 0.2  # part of delta for "at least so far apart"
+FINER = (1.0, 8.0)  # bets on sameness are tuned for the tolerance, and for an eighth of it
+TUNED = (0.9, 0.1)  # parts of their error probability
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,13 @@ class GateShares:
 
     @property
     def same_alpha(self) -> float:
-        """Error probability of "closer than m", for all m and at all times together."""
-        return (1 - APART) * self.delta
+        """Error probability of "closer than m", for all m and at all times together: the same part."""
+        return self.different
 
     @property
-    def same_limit(self) -> float:
-        """Log evidence for a margin from above."""
-        return -math.log(self.same_alpha)
+    def same_limits(self) -> tuple[float, ...]:
+        """Log evidence for a margin from above, of each of the bets."""
+        return tuple(-math.log(part * self.same_alpha) for part in TUNED)
 
     @property
     def apart_limit(self) -> float:

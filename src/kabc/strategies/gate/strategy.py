@@ -148,7 +148,7 @@ class Gate(Stepwise):
             self._parsed(),
             self._columns,
             kernel=self.kernel,
-            log_inverse_alpha=self.shares.same_limit,
+            log_inverse_alpha=self.shares.same_limits[0],
             seed=self._seed,
             block=self.block,
         )
@@ -193,7 +193,7 @@ class Gate(Stepwise):
         if margins is None or verdict != DIFFERENT:
             return verdict == SAME
         assert self._ruler is not None
-        return margins.apart() >= margins.eps or margins.n >= self._ruler.needed(self.shares.same_limit, 1)
+        return margins.apart() >= margins.eps or margins.n >= self._ruler.needed(self.shares.same_limits[0], 1)
 
     @property
     def forecast(self) -> Array | None:  # (2,)
@@ -208,7 +208,7 @@ class Gate(Stepwise):
         if math.isfinite(within):  # what is above the distance shrinks as the root of n grows
             more = n * ((within - seems) / (eps - seems)) ** 2 - n
         else:
-            more = self._ruler.needed(self.shares.same_limit, 1)
+            more = self._ruler.needed(self.shares.same_limits[0], 1)
         return np.full(2, max(more, 1.0) * self.block)
 
     # ------------------------------------------------------------ what people see
