@@ -38,6 +38,8 @@ def effects_section(result: Result) -> str:
     found = result.effects
     if not found.groups:
         return ""
+    if result.reference:
+        return _checked_section(result)
     groups = table(_GROUP_HEADS, group_rows(found), numeric=_GROUP_NUMBERS)
     parts = [f'<h2>Effects</h2><p class="soft">{_SAID}{_left_out(found)}</p>{groups}']
     if found.arms:
@@ -48,22 +50,34 @@ def effects_section(result: Result) -> str:
     return "".join(parts) + "\n"
 
 
-def group_rows(effects: Effects) -> list[Row]:
-    """A row for each group and column; columns that distinguish most come first."""
+def _checked_section(result: Result) -> str:
+    """Of a check: the arm and its reference, by their names."""
+    heads = ["Arm", *_GROUP_HEADS[1:-1], "Against the reference"]
+    names = {str(number): name(text) for number, text in enumerate(names_of(result), 1)}
+    rows = []
+    for number, *kept, against in group_rows(result.effects, than=""):
+        rows.append([names[number], *kept, "the reference" if number == "1" else against])
+    said = "Estimates from the samples kept, with 95 % bootstrap intervals. They are no part of the guarantee."
+    shown = table(heads, rows, numeric=_GROUP_NUMBERS[1:])
+    return f'<h2>Effects</h2><p class="soft">{said}{_left_out(result.effects)}</p>{shown}\n'
+
+
+def group_rows(effects: Effects, than: str | None = None) -> list[Row]:
+    """A row for each group and column; columns that distinguish most come first. `than`: instead of " group 1"."""
+    than = f" group {effects.reference}" if than is None else than
     shown = effects.ranked_columns[:_MOST_COLUMNS]
     rows = []
     for title in shown:
         for group in effects.groups:
             column = next((one for one in group.columns if one.column == title), None)
             if column is not None:
-                rows.append(_group_row(group.number, column, effects.reference))
+                rows.append(_group_row(group.number, column, than))
     return rows
 
 
-def _group_row(number: int, column: ColumnEffect, reference: int | None) -> Row:
+def _group_row(number: int, column: ColumnEffect, than: str) -> Row:
     against = "; ".join(
-        contrast_text(contrast, f" group {reference}" if place == 0 else "")
-        for place, contrast in enumerate(column.contrasts)
+        contrast_text(contrast, than if place == 0 else "") for place, contrast in enumerate(column.contrasts)
     )
     kept = [str(number), name(plain(column.column)), f"{column.n:,}"]
     return [*kept, *_figures(column), clean(plain(against)) or "the largest group"]

@@ -23,6 +23,7 @@ from kabc.report.svg import clean
 from kabc.report.tags import details as _details
 from kabc.report.tags import name as _name
 from kabc.report.tags import table as _table
+from kabc.results import gate
 from kabc.results.failures import failure_lines
 from kabc.results.values import Result
 from kabc.results.words import (
@@ -49,7 +50,7 @@ def write_report(result: Result, path: str | os.PathLike[str], title: str | None
 
 def report_html(result: Result, title: str | None = None) -> str:
     """The report of a result as one HTML text. The same result always gives the same text."""
-    heading = clean(title or "Which arms are the same?")
+    heading = clean(title or _question(result))
     return "".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
@@ -83,11 +84,20 @@ def _version() -> str:
 # ------------------------------------------------------------ the answer
 
 
+def _question(result: Result) -> str:
+    if not result.reference:
+        return "Which arms are the same?"
+    reference, this = names_of(result)
+    return f"Is {this} the same as {reference}?"
+
+
 def _answer(result: Result) -> str:
-    mark = "✓" if result.certified else "!" if result.status in ("contradicted", "doubtful") else "?"
+    good = result.verdict == "same" if result.reference else result.certified
+    bad = result.status in ("contradicted", "doubtful") or result.verdict == "different"
+    mark = "✓" if good else "!" if bad else "?"
     said = headline(result).removesuffix(".")
     head = f"{mark} {said[0].upper()}{said[1:]}."
-    kind = "yes" if result.certified else "no"
+    kind = "yes" if good else "no"
     parts = [
         f"<p><strong>{clean(head)}</strong></p>",
         f"<p>{clean(_sentence(result))}</p>",
@@ -101,6 +111,9 @@ def _answer(result: Result) -> str:
 
 def _sentence(result: Result) -> str:
     """What is certified, and what is a guess."""
+    if result.reference:
+        said = ". ".join(f"{line[0].upper()}{line[1:]}" for line in certified_lines(result))
+        return f"{said}. The certificate below says what this rests on." if said else ""
     arms, groups = counted(len(by_group(result)), "arm"), len(result.groups)
     if result.certified:
         return f"{arms} in {counted(groups, 'group')}. The certificate below says what this rests on."
@@ -126,7 +139,7 @@ def _doubts(result: Result) -> str:
     if len(listed) > _MOST_NEEDS:
         rest = f"<ul>{''.join(listed[_MOST_NEEDS:])}</ul>"
         shown += _details(counted(len(listed) - _MOST_NEEDS, "more doubt"), rest)
-    lines = "".join(f"<p>{clean(line)}.</p>" for line in certified_lines(result))
+    lines = "".join(f"<p>{clean(line)}.</p>" for line in certified_lines(result))  # of a check, none
     return f"<p>The samples speak against what a certificate assumes:</p>{shown}{lines}"
 
 
@@ -150,6 +163,9 @@ def _facts(result: Result) -> str:
         "Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}",
         "Delta": f"{result.delta:g}",
     }
+    if result.reference:
+        kept = {"Samples": facts["Samples"], "Delta": facts["Delta"]}
+        facts = {"Arms of the reference": f"{len(result.reference):,}", **kept}
     if result.k_doubt is not None:
         facts["K"] = k_doubt(result)[0].removeprefix("K: ")
     if result.price:
@@ -168,6 +184,8 @@ def _duration(seconds: float) -> str:
 
 
 def _groups(result: Result) -> str:
+    if result.reference:
+        return "".join(f"<p>{clean(line[0].upper() + line[1:])}</p>\n" for line in gate.arm_lines(result))
     texts = dict(zip(result.names, names_of(result), strict=True))
     ordered = sorted(enumerate(result.groups), key=lambda entry: len(entry[1]))
     cards = [_card(group, [texts[name] for name in names], result.certified) for group, names in ordered]

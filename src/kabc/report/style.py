@@ -99,6 +99,7 @@ summary:focus-visible, .scroll:focus-visible { outline: 2px solid var(--link); o
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--edge); }
 td.n, th.n { text-align: right; }
+th, td.n { overflow-wrap: normal; }
 .tall th { position: sticky; top: 0; background: var(--page); }
 .settings td { overflow-wrap: anywhere; }
 footer { margin-top: 2.5rem; }

@@ -154,7 +154,7 @@ class Gate(Stepwise):
         )
 
     def set_aside(self, arms: Iterable[int]) -> None:
-        """Ask for fewer samples: a pool has not as many as were asked for. When it is empty, both arms are set aside."""
+        """Ask for fewer samples, as a pool has not as many. When it is empty, both arms are set aside."""
         if not arms_given(arms, self.n_arms) or self.stopped:
             return
         self._asked = None

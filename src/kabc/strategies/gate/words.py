@@ -24,7 +24,7 @@ def guarantee(shares: GateShares, tolerance: str, block: int) -> Guarantee:
             "a pilot, which is never tested, fixes the kernel and the distance that the tolerance makes",
             f"they differ: bets on learned scores, as in Anytime KABC, with {percent(shares.different)}",
             "the same: a bet that the distance is below the tolerance, in every direction at once (intersection-union)",
-            f"it needs a log evidence of {shares.same_limits[0]:.2f}; it can be wrong only where the bet before is right",
+            f"it needs a log evidence of {shares.same_limits[0]:.2f}; it can be wrong only if the bet before is right",
             "so both have the same part of delta",
             f"at least so far apart: a log evidence of {shares.apart_limit:.2f}",
             "different: they differ, and the distance is certified to reach the tolerance; or it is estimated to do so",
