@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import duckdb
@@ -212,3 +215,30 @@ def test_an_interrupted_check_is_not_known_and_saved(tmp_path: Path) -> None:
     assert json.loads(saved.read_text(encoding="utf-8"))["status"] == "interrupted"
     assert ET.parse(junit).getroot().get("skipped") == "1"
     assert package.load_result(saved).reference == ("old",)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        shift = 40 if self.path == "/slow" else 0
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps({"score": 100 + random.random() + shift}).encode())
+
+    def log_message(self, *args: object, **options: object) -> None:
+        pass
+
+
+def test_endpoints_are_pooled_and_every_call_is_on_the_bill(kabc: Call, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{server.server_port}"
+        study.write_text(
+            'tolerance = "5%"\nmax_samples = 600\n[http]\nmethod = "GET"\nvalue = "score"\nprice = 0.25\n'
+            f'[http.endpoints]\na = "{base}/a"\nb = "{base}/b"\nslow = "{base}/slow"\n'
+        )
+        told = kabc("check", "--config", study, "--this", "slow", "--same-as", "rest", "--seed", 0, "--json", "--quiet")
+        server.shutdown()
+    facts = told.json()
+    assert told.code == 5 and facts["reference"] == ["a", "b"]
+    assert facts["spent"] == 0.25 * facts["n_samples"] > 0

@@ -192,3 +192,22 @@ def test_a_certificate_names_all_arms_of_the_reference_and_forges_nothing() -> N
     said = result.certificate()
     assert f"  - reference: a, {shown(forged)}" in said.split("\n") and "  - checked: c" in said.split("\n")
     assert not [line for line in said.split("\n")[1:] if line.startswith("CERTIFICATE")]
+
+
+def test_blocks_of_rows_are_chosen_whole() -> None:
+    rng = np.random.default_rng(0)
+    pools = {name: np.repeat(rng.normal(size=400), 5) for name in ("a", "b", "c")}  # each value five times
+    plain = check(pools, this="c")
+    assert plain.status == "doubtful"
+    for block in (5, "auto"):
+        result = check(pools, this="c", block=block)
+        assert result.verdict == "same" and result.block >= 5, str(result)
+
+
+def test_categories_have_no_size_that_could_change() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"host": ["x", "y"] * 200, "kind": ["ok", "ok", "fail", "ok"] * 100})
+    with pytest.raises(kabc.SettingsError, match="kind holds categories"):
+        kabc.check(frame, arm="host", this="x", tolerance="2%")
+    distance = kabc.KernelDistance(0.2)
+    assert kabc.check(frame, arm="host", this="x", tolerance=distance, seed=0, watch=False).verdict == "different"

@@ -11,6 +11,7 @@ from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.pooled import PooledDraws, PooledRows, pooled
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
+from kabc.core.tolerances import parse
 from kabc.core.words import counted, did_you_mean
 from kabc.results.gate import pool_name
 from kabc.results.values import Assumption, Result
@@ -113,6 +114,9 @@ def check(
     if block == AUTO and isinstance(pool, PooledDraws):
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
     about = opened if isinstance(opened, NamedArms) else NamedArms({})
+    if about.columns:  # codes of categories and features of texts have no size that could change by 2 %
+        codes = [column for column in about.columns if about.types.get(column, "number") != "number"]
+        settings = replace(settings, tolerance=parse(tolerance, about.columns, codes))
     two = cast("dict[str, Arm]", {pool_name(this, reference): pool, this: made[this]})
     notes = (*about.notes, *_pool_notes(pool))
     both = NamedArms(two, notes, about.columns, about.price, about.types, about.levels)

@@ -28,9 +28,11 @@ def tolerance_strategy(
     tolerance: object,
     check_k: bool = True,
     gate: bool = False,
+    block: int = 1,
     **options: Any,
 ) -> ToleranceKABC | Either | Gate:
     """Tolerance KABC; with a number of groups beside Anytime KABC, on the same samples; or a gate for two arms."""
+    options["block"] = block
     if gate:
         return Gate(n_arms, n_clusters, delta, tolerance=tolerance, **options)
     if n_clusters is None:
