@@ -32,6 +32,7 @@ from kabc.results.words import (
     cannot_tell,
     certified_lines,
     claim_title,
+    hardly_watched,
     headline,
     k_doubt,
     spent,
@@ -100,6 +101,7 @@ def _answer(result: Result) -> str:
     kind = "yes" if good else "no"
     parts = [
         f"<p><strong>{clean(head)}</strong></p>",
+        *(f"<p>{clean(line[0].upper() + line[1:])}.</p>" for line in hardly_watched(result)),
         f"<p>{clean(_sentence(result))}</p>",
         _doubts(result),
         _needs(result),

@@ -36,6 +36,7 @@ CANNOT_TELL = "how many more samples it takes cannot be told yet"
 _MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
 _MOST_REASONS = 3  # why arms were set aside; more are summed up
 _MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
+_FAINT = 3  # evidence that a group is two, to 1, which chance makes too often to speak of it
 _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 
 
@@ -125,8 +126,8 @@ def k_doubt(result: Result) -> list[str]:
     """Whether there may be more groups than asked for, if that was looked at."""
     if result.k_doubt is None:
         return []
-    if result.k_doubt <= 1:
-        return ["K: no group looks like two"]
+    if result.k_doubt <= _FAINT:
+        return ["K: no group looks like two; small differences may be missed"]
     return [f"K: one group looks like two, evidence {_ratio(result.k_doubt)}"]
 
 
@@ -151,17 +152,16 @@ def ratio(evidence: float) -> str:
 
 def text(result: Result) -> str:
     """The answer as it is printed."""
+    first = [headline(result), *hardly_watched(result), *certified_lines(result)]
     if result.reference:
-        checked = [headline(result), *certified_lines(result), *gate.value_lines(result)]
-        return "\n".join(map(shown, [*checked, *_remarks(result), *_hardly_watched(result)]))
+        return "\n".join(map(shown, [*first, *gate.value_lines(result), *_remarks(result)]))
     effects = result.effects
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
         more = [*group_effect_lines(effects, number), *_margins(result, number)]
         groups += [f"  {line}", *(f"    {one}" for one in more)]
     aside = [f"  {line}" for line in aside_lines(result)]
-    lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
-    return "\n".join(map(shown, [*lines, *_remarks(result), *_hardly_watched(result)]))
+    return "\n".join(map(shown, [*first, *groups, *aside, *closing_lines(effects), *_remarks(result)]))
 
 
 def _margins(result: Result, number: int) -> list[str]:
@@ -172,7 +172,7 @@ def _margins(result: Result, number: int) -> list[str]:
     return [line] if line else []
 
 
-def _hardly_watched(result: Result) -> list[str]:
+def hardly_watched(result: Result) -> list[str]:
     """What the watch could not have seen, where an answer rests on it."""
     return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)] if result.certified else []
 
@@ -183,6 +183,7 @@ def certificate(result: Result) -> str:
     lines = [
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
+        *hardly_watched(result),
         "Arms:" if result.reference else "Groups:",
         *(f"  - {line}" for line in gate.arm_lines(result) or [*group_lines(result), *aside_lines(result)]),
         f"{claim_title(result)}: {why.claim}",

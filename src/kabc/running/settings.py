@@ -143,10 +143,12 @@ class Settings:
 
     def _stops_by_itself(self, name: str, n_arms: int) -> bool:
         """Whether the strategy stops without K and without a budget."""
-        if needs_kernel(name) or name == TOLERANCE:  # what is wrong with a tolerance is said when it is made
-            return name == TOLERANCE
+        if name == TOLERANCE:
+            return True
+        if needs_kernel(name):
+            return False
         try:
-            strategy = make_strategy(name, n_arms, None, _DELTA, None, self._all_options())
+            strategy = make_strategy(name, n_arms, None, _DELTA, None, self.options)
         except KabcError:
             make_strategy(name, n_arms, 2, _DELTA, None, self.options)  # names options that are wrong
             return False  # it needs K

@@ -13,8 +13,8 @@ earlier samples suggest. In the round, a and b samples of the parts multiply the
 
     prod_A r(x) / (w r(x) + 1 - w)  *  prod_B 1 / (w r(y) + 1 - w),    r = exp(l).                              (17.1)
 
-If all arms of each group of D are the same, X_D is a supermartingale that starts at 1. So it ever reaches 20 with
-probability at most 5 %, however often one looks (docs/theory.md, section 17).
+If all arms of each group of D are the same, X_D is a supermartingale that starts at 1 (docs/theory.md, section 17).
+Half of the evidence about K is X_D. The other half comes from shuffling samples (`shuffles.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime.learning import Batch, fitted_maps
 from kabc.strategies.anytime.splits import KINDS, Splits, guessed
 
-LIMIT = 20.0  # evidence at which K is in doubt: a right K is ever doubted with probability at most 1/20 (17.2)
+LIMIT = 20.0  # evidence: a right K is ever doubted with probability at most 1/20 (Proposition 17.3)
 _GROWTH = 1.4  # samples at a guess over those at the guess before
 _SCALES = (0.1, 0.3, 1.0)  # of a score: guesses from few samples in many dimensions are too sure
 _FADING = 0.2  # of what an expert has won before, when guesses are made anew

@@ -8,7 +8,7 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 | core   | `core.py`       | some arms, often all of them, are compared with each other                                |
 |        | `review.py`     | their partition is guessed; a guess that wins bets is claimed and proven (`claims.py`)    |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
-| both   | `check.py`      | a settled partition waits while a group looks like two (`doubts.py`, `splits.py`)         |
+| both   | `check.py`      | a settled partition waits while a group may be two (`doubts.py`, `shuffles.py`)           |
 
 Without K there is only the core, with all arms, and no guess. The run stops when all pairs are told apart, or when
 nothing new is being learned (`stalling.py`).
