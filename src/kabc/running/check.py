@@ -5,27 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
-from kabc.arms.base import Arm, NamedArms, as_arm
-from kabc.arms.pooled import PooledDraws, PooledRows, pooled
+from kabc.arms.pooled import PooledDraws
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
 from kabc.core.tolerances import parse
-from kabc.core.words import counted, did_you_mean
-from kabc.results.gate import pool_name
-from kabc.results.values import Assumption, Result
+from kabc.core.words import did_you_mean
+from kabc.results.values import Result
 from kabc.running.cluster import Place, run_on
-from kabc.running.draws import rng_of
 from kabc.running.inputs import Reading, TableLike
+from kabc.running.pooling import codes_of, pooled_sources
 from kabc.running.progress import ShowLine
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
-from kabc.running.sources import ArmLike, Arms, Sources, named_arms
-from kabc.running.watch import Watch
+from kabc.running.sources import Arms, named_arms
 from kabc.strategies.gate.strategy import PILOT
 
 REST = "rest"  # all other arms
+
+_MOST = 6  # arms that are named in an error
 
 
 def check(
@@ -104,29 +103,16 @@ def check(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    _expect_pilot(max_samples, settings.block_length)
+    _expect_pilot(max_samples, block if isinstance(block, int) else 1)
     place = Place(workers, None, "redraw")
     opened = Reading(arm, values, types, missing, order, where).opened(arms, False, settings.seed)
     given = named_arms(opened, names)
     reference = _reference([name for name, _ in given], this, same_as)
-    made = _made(given, {this, *reference}, settings.seed)
-    pool = made[reference[0]] if len(reference) == 1 else _pooled(made, reference, settings.seed)
-    if block == AUTO and isinstance(pool, PooledDraws):
+    sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
+    if block == AUTO and isinstance(sources.arms[0], PooledDraws):
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
-    about = opened if isinstance(opened, NamedArms) else NamedArms({})
-    if about.columns:  # codes of categories and features of texts have no size that could change by 2 %
-        codes = [column for column in about.columns if about.types.get(column, "number") != "number"]
-        settings = replace(settings, tolerance=parse(tolerance, about.columns, codes))
-    two = cast("dict[str, Arm]", {pool_name(this, reference): pool, this: made[this]})
-    notes = (*about.notes, *_pool_notes(pool))
-    both = NamedArms(two, notes, about.columns, about.price, about.types, about.levels)
-    sources = Sources(both, None, settings.seed)
-    if watch:
-        sources.watch = (
-            PoolWatch(pool, settings.seed)
-            if isinstance(pool, PooledRows | PooledDraws)
-            else Watch(len(sources), settings.seed)
-        )
+    if sources.columns:
+        settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
     try:
         return _about(run_on(settings, sources, place, progress, on_round, started), reference)
     except Exception as error:
@@ -185,62 +171,3 @@ def _expect_known(what: str, name: object, known: Sequence[Hashable]) -> None:
     if not _in(name, known):
         few = ", ".join(map(repr, known[:_MOST])) + (f" and {len(known) - _MOST:,} more" if len(known) > _MOST else "")
         raise SettingsError(f"{what}={name!r} is not an arm; {did_you_mean(name, map(str, known))}the arms are {few}")
-
-
-_MOST = 6  # arms that are named in an error
-
-
-def _pooled(made: Mapping[Hashable, Arm], reference: Sequence[Hashable], seed: int) -> PooledRows | PooledDraws:
-    return pooled({name: made[name] for name in reference}, rng_of(seed, 0, 0, 0))
-
-
-def _made(given: list[tuple[Hashable, ArmLike]], wanted: set[Hashable], seed: int) -> dict[Hashable, Arm]:
-    """The arms that are drawn. Their rows are shuffled with keys that no draw has."""
-    keyed = enumerate(given)
-    return {name: as_arm(name, source, rng_of(seed, 0, 0, i + 1)) for i, (name, source) in keyed if name in wanted}
-
-
-def _pool_notes(pool: object) -> tuple[str, ...]:
-    if isinstance(pool, PooledRows):
-        return (f"reference: all rows of {counted(len(pool.parts), 'arm')} together, in random order",)
-    if isinstance(pool, PooledDraws):
-        return (f"reference: each sample comes from one of {counted(len(pool.parts), 'arm')}, chosen at random",)
-    return ()
-
-
-class PoolWatch(Watch):
-    """Watches each arm of a pool by itself, and the arm that is checked."""
-
-    def __init__(self, pool: PooledRows | PooledDraws, seed: int) -> None:
-        super().__init__(len(pool.parts) + 1, seed)
-        self._pool = pool
-        pool.hear = self._listen
-
-    def look(self, arms: Sequence[Arm], block: int = 1) -> None:
-        """Look at the own order of the parts, before the first round."""
-        pool: Any = arms[0]  # cut into blocks, where there are blocks
-        super().look([*pool.parts, arms[1]], block)
-
-    def hear(self, arm: int, samples: Any) -> None:
-        """The next samples of the arm that is checked; those of the pool are heard part by part."""
-        if arm == 1:
-            self._listen(len(self._pool.parts), samples)
-
-    def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
-        """What the samples refute; of a part of the pool, it is said of the pool."""
-        found = super().assumptions([*map(_Part, self._pool.names), names[1]], columns)
-        return tuple(
-            Assumption(names[0], f"{one.what} ({one.arm.name})", one.evidence) if isinstance(one.arm, _Part) else one
-            for one in found
-        )
-
-    def notes(self, names: Sequence[Hashable]) -> tuple[str, ...]:
-        """A heuristic: arms whose values repeat."""
-        return super().notes([*self._pool.names, names[1]])
-
-
-class _Part:
-    """An arm of the pool: never the same as the arm that is checked, whatever their names are."""
-
-    def __init__(self, name: Hashable) -> None:
-        self.name = name
