@@ -25,6 +25,7 @@ class Margins:
         tuned = ruler.eps / np.array(FINER)
         self._above = SameBets(2, D, ruler.sup, tuned, np.exp(-np.array(shares.same_limits)), 2 * ruler.covariance)
         self._below = ApartBets(1, D, ruler.sup)
+        self._covariance = 2 * ruler.covariance  # of z, in the pilot
         self._sum, self._squares, self.n = np.zeros(D), 0.0, 0
 
     def bet(self, z: Array) -> None:  # (b, D)
@@ -59,3 +60,11 @@ class Margins:
             return 0.0
         square = (float(self._sum @ self._sum) - self._squares) / (self.n * (self.n - 1))
         return math.sqrt(max(square, 0.0))
+
+    @property
+    def error(self) -> float:
+        """About the standard error of the estimate: that of the mean difference, along its own direction."""
+        length = float(self._sum @ self._sum)
+        if not length:
+            return math.inf
+        return math.sqrt(float(self._sum @ self._covariance @ self._sum) / (length * self.n))

@@ -11,7 +11,8 @@ With enough samples any two builds differ, so a difference alone ends nothing. I
 
 - same, when theta < eps is certified;
 - different, when the two are told apart and theta >= eps is certified. Near the tolerance that takes very many samples:
-  so also when they are told apart, equal arms would have been certified by now, and the estimate of theta is above eps.
+  so also when they are told apart, equal arms would have been certified by now, and the estimate of theta is clearly
+  above eps; after four times as many samples, when it is above.
 
 Errors: `shares.py`. Proofs: docs/theory.md, section 26.
 """
@@ -44,6 +45,8 @@ from kabc.strategies.gate.shares import GateShares
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 
+CLEARLY = 2.0  # standard errors of an estimate that is clearly above the tolerance
+PATIENCE = 4.0  # times the samples that certify equal arms, until an estimate that is above it is enough
 PILOT, FEWEST = 60, 10  # samples of each arm in the pilot; fewer where there are not as many
 
 
@@ -193,7 +196,11 @@ class Gate(Stepwise):
         if margins is None or verdict != DIFFERENT:
             return verdict == SAME
         assert self._ruler is not None
-        return margins.apart() >= margins.eps or margins.n >= self._ruler.needed(self.shares.same_limits[0], 1)
+        if margins.apart() >= margins.eps:
+            return True
+        waited = margins.n / self._ruler.needed(self.shares.same_limits[0], 1)
+        clear = margins.estimate >= margins.eps + CLEARLY * margins.error
+        return waited >= PATIENCE or (waited >= 1 and clear)
 
     @property
     def forecast(self) -> Array | None:  # (2,)

@@ -28,6 +28,7 @@ def guarantee(shares: GateShares, tolerance: str, block: int) -> Guarantee:
             "so both have the same part of delta",
             f"at least so far apart: a log evidence of {shares.apart_limit:.2f}",
             "different: they differ, and the distance is certified to reach the tolerance; or it is estimated to do so",
-            "an estimate counts when equal arms would have been certified by now, or when there are no more samples",
+            "an estimate counts if equal arms would have been certified by now and it is clearly above the tolerance",
+            "after four times as many samples, or when there are no more, it counts if it is above",
         ),
     )
