@@ -329,4 +329,35 @@ DOUBTS = (
     ),
 )
 
-MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS, *DOUBTS)
+PAIRED = (
+    Mutant(
+        "core/evidence/blocks.py",
+        "if many == 1 and not self.paired:",
+        "if many == 1:",
+        "bets on matched samples as if they were independent",
+        "strategies/anytime/test_paired.py::test_over_all_orders_of_a_match_a_bet_is_fair",
+    ),
+    Mutant(
+        "strategies/anytime/doubts.py",
+        "-by_arm[its_sides[:, kind] < 0, :, kind]",
+        "by_arm[its_sides[:, kind] < 0, :, kind]",
+        "the two parts of a split have different scores",
+        "strategies/anytime/test_paired.py::test_over_all_orders_a_bet_on_a_split_is_fair",
+    ),
+    Mutant(
+        "strategies/anytime/inference.py",
+        "dict.fromkeys(wanted, min(wanted.values())) if self.learning.paired else wanted",
+        "wanted",
+        "samples of a representative that are in no match",
+        "strategies/anytime/test_paired.py::test_all_arms_of_a_round_are_asked_for_as_many_samples",
+    ),
+    Mutant(
+        "running/watch.py",
+        "0.0 if self._paired else max(0.0",
+        "max(0.0",
+        "arms that share prompts are watched as if they were independent",
+        "running/test_paired.py::test_arms_that_share_inputs_are_not_watched_as_if_they_were_independent",
+    ),
+)
+
+MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS, *DOUBTS, *PAIRED)

@@ -101,6 +101,11 @@ class _Pooled:
         return any(getattr(arm, "one_at_a_time", False) for arm in self.parts)
 
     @property
+    def waits(self) -> bool:
+        """Whether a draw is mostly waiting."""
+        return all(getattr(arm, "waits", False) for arm in self.parts)
+
+    @property
     def n_paid(self) -> int:
         """Calls that all of them made; AttributeError where one does not count them."""
         return sum(arm.n_paid for arm in self.parts)  # type: ignore[attr-defined]

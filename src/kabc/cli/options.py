@@ -80,7 +80,9 @@ ToleranceOption = Annotated[
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
-Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1; endpoints all at once.")
+]
 WatchIt = Annotated[
     bool | None,
     typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME
 from kabc.core.words import counted, named, percent
-from kabc.results.effects.words import ESTIMATES, contrast_text, described
+from kabc.results.effects.words import contrast_text, described, estimates
 from kabc.results.within import rounded_down, rounded_up
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def value_lines(result: Result) -> list[str]:
         of = {column.column: column for column in effects.groups[place].columns}
         shown = [of[name] for name in effects.ranked_columns[:_MOST_COLUMNS] if name in of]
         lines += [f"  {named(result.names[place])}: {_described(column)}" for column in shown]
-    return [*lines, ESTIMATES]
+    return [*lines, estimates(effects)]
 
 
 def _described(column: ColumnEffect) -> str:

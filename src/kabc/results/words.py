@@ -31,6 +31,7 @@ STATUS_WORDS: dict[Status, str] = {
 }
 
 FEW_SAMPLES = "few samples:"  # how the assumption begins that few samples hardly test
+_IN_NO_ORDER = "samples came in no particular order"
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
@@ -115,7 +116,12 @@ def _stalled(result: Result) -> str:
 
 
 def condition(result: Result) -> str:
-    """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
+    """What the certified part of an answer takes for granted, beside the assumptions of its strategy.
+
+    An assumption that the samples refute comes first: pairs told apart would be certified if it held.
+    """
+    if result.assumptions:
+        return " and ".join(filter(None, [_IN_NO_ORDER, result.guarantee.conditional_on]))
     if result.status != "decided" or result.n_clusters is None or result.tolerance is not None:
         return result.guarantee.conditional_on
     measured = " among the arms that were measured" if result.set_aside else ""
@@ -213,8 +219,8 @@ def certified_lines(result: Result) -> list[str]:
     if result.conditional_on:
         doubt += f" if {result.conditional_on}"
     if result.assumptions:
-        return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
-    if result.tolerance is not None and not result.assumptions:
+        return [f"would be certified if {result.conditional_on}: {told}"]
+    if result.tolerance is not None:
         return [f"certified, {doubt}: {within.counts_line(result, result.tolerance)}"]
     if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
         return [f"certified: nothing yet; {told}"]

@@ -20,6 +20,7 @@ from kabc.running.progress import ShowLine
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, named_arms
+from kabc.running.strings import Strings
 from kabc.strategies.gate.strategy import PILOT
 
 REST = "rest"  # all other arms
@@ -44,7 +45,7 @@ def check(
     order: str | None = None,
     where: str | None = None,
     block: int | str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     watch: bool = True,
     progress: bool | ShowLine = True,
     on_round: Listener | None = None,
@@ -105,12 +106,13 @@ def check(
     )
     _expect_pilot(max_samples, block if isinstance(block, int) else 1)
     place = Place(workers, None, "redraw")
-    opened = Reading(arm, values, types, missing, order, where).opened(arms, False, settings.seed)
+    opened = Reading(arm, values, types, missing, order, where).opened(arms, False, settings.seed, texts=True)
     given = named_arms(opened, names)
     reference = _reference([name for name, _ in given], this, same_as)
     sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
     if block == AUTO and isinstance(sources.arms[0], PooledDraws):
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
+    sources.strings = Strings(types if opened is arms else None)
     if sources.columns:
         settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
     try:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kabc.arms.base import Arm
 from kabc.core.errors import SettingsError
 from kabc.core.samples import describe
 from kabc.core.settings import whole_number
@@ -19,6 +20,7 @@ from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
+from kabc.running.strings import Strings
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Strategy
@@ -48,7 +50,7 @@ def cluster(
     order: str | None = None,
     where: str | None = None,
     block: int | str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
     watch: bool = True,
@@ -64,7 +66,8 @@ def cluster(
     ----------
     arms : mapping, sequence, data frame or path
         A mapping from names to arms, or a sequence of arms (`names` may then name them). An arm is a function
-        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d). It may also be an array of samples, which are
+        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d), numbers or texts; ``async def`` functions
+        work too, with n or for one sample, ``draw(rng)``. It may also be an array of samples, which are
         used up in random order. Instead of arms: a table, as a data frame or the path of a file, with `arm` and
         `values`.
     n_clusters : int, optional
@@ -107,7 +110,9 @@ def cluster(
         Of a table: the columns of a sample. Default: all other columns, without an index that pandas wrote. A warning
         names columns that look like ids or times.
     types : mapping, optional
-        Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
+        The types of columns, "number", "category" or "text": of a table, or of arms that return texts (column "value",
+        or "column 1", "column 2", ... where a sample has several). Default: as their values look; for arms those of
+        the first round, where short texts that repeat are categories.
     missing : str, optional
         Of a table: what to do with missing values, "raise" (default), "drop" or "encode".
     order : str, optional
@@ -119,8 +124,10 @@ def cluster(
         For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
         block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
         used up, or of samples that are counted and never tested. Default: 1.
-    workers : int, default 1
-        Draw from this many arms at a time, in threads. The answer does not depend on it.
+    workers : int, optional
+        Draw from this many arms at a time, in threads. The answer does not depend on it. Default: arms that wait
+        (HTTP endpoints, ``async def`` functions) at the same time, others one after another; all one after another
+        where times are measured.
     executor : concurrent.futures.Executor, optional
         Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
         cannot be sent, or that keep something (pools, commands, connections), are drawn here.
@@ -181,11 +188,14 @@ def cluster(
         block=block,
     )
     place = Place(workers, executor, on_worker_loss)
-    opened = Reading(arm, values, types, missing, order, where).opened(arms, settings.by_kernel, settings.seed)
+    reading = Reading(arm, values, types, missing, order, where)
+    opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
-    sources.watch = Watch(len(sources), settings.seed) if watch else None
+    sources.strings = Strings(types if opened is arms else None) if settings.bets else None
+    settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
+    sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
     return run_on(settings, sources, place, progress, on_round, started)
 
 
@@ -193,18 +203,19 @@ def cluster(
 class Place:
     """Where samples are drawn."""
 
-    workers: int
+    workers: int | None
     executor: Executor | None
     on_worker_loss: OnWorkerLoss
 
     def __post_init__(self) -> None:
-        whole_number("workers", self.workers, 1)
+        if self.workers is not None:
+            whole_number("workers", self.workers, 1)
         if self.executor is not None and not isinstance(self.executor, Executor):
             raise SettingsError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
 
-    def workers_for(self, n_arms: int) -> Workers:
-        """The workers for so many arms."""
-        return Workers.of(self.executor, self.workers, n_arms, self.on_worker_loss)
+    def workers_for(self, arms: Sequence[Arm]) -> Workers:
+        """The workers for these arms."""
+        return Workers.of(self.executor, self.workers, arms, self.on_worker_loss)
 
 
 def run_on(
@@ -220,7 +231,7 @@ def run_on(
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:
-            sources.workers = place.workers_for(len(sources))
+            sources.workers = place.workers_for(sources.arms)
             sources.check_workers()
             result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
         except BaseException:

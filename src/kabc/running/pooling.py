@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.pooled import PooledDraws, PooledRows, pooled
+from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 from kabc.results.gate import pool_name
 from kabc.results.values import Assumption
@@ -26,6 +27,12 @@ def pooled_sources(
 ) -> Sources:
     """The reference and this arm, in this order. `given` are the arms that were opened, with their names."""
     made = _made(given, {this, *reference}, seed)
+    for name, arm in made.items():
+        if getattr(arm, "paired", False):
+            raise SettingsError(
+                "its samples share their prompts or inputs with those of other arms (paired), and a check takes samples "
+                "of different arms as independent; leave out paired="
+            ).of_arm(name)
     pool = made[reference[0]] if len(reference) == 1 else _pooled(made, reference, seed)
     about = opened if isinstance(opened, NamedArms) else NamedArms({})
     two = cast("dict[str, Arm]", {pool_name(this, reference): pool, this: made[this]})

@@ -46,9 +46,9 @@ _LARGEST = 700.0  # exp of more is no number
 class KCheck:
     """The doubts about K of one run."""
 
-    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1) -> None:
+    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False) -> None:
         self.doubted = False  # a group looks like two
-        self._maps, self._block = maps, block
+        self._maps, self._block, self._paired = maps, block, paired
         self._arms: Index = np.zeros(0, dtype=np.intp)  # (C,), that the run started with
         self._doubt: Doubt | None = None
         self._shuffles: Shuffles | None = None
@@ -69,7 +69,8 @@ class KCheck:
     @property
     def _log_evidence(self) -> float:
         assert self._doubt is not None
-        assert self._shuffles is not None
+        if self._shuffles is None:  # matched samples cannot be shuffled (docs/theory.md, section 22)
+            return self._doubt.log_evidence
         bets, looks = math.log(BETS) + self._doubt.log_evidence, LOOKS * self._shuffles.evidence
         return float(np.logaddexp(bets, math.log(looks))) if looks > 0 else bets
 
@@ -95,10 +96,12 @@ class KCheck:
         """Bring the evidence against this partition up to date."""
         groups = _in_order(labels[self._arms])
         if self._doubt is None or (self._doubt.labels != labels).any():
-            self._doubt = Doubt(labels, self._maps, self._block)
+            self._doubt = Doubt(labels, self._maps, self._block, paired=self._paired)
+        self._doubt.follow(batches)
+        if self._paired:
+            return
         if self._shuffles is None or (self._shuffles.groups != groups).any():
             self._shuffles = Shuffles(self._arms, groups, self._maps, self._block)
-        self._doubt.follow(batches)
         self._shuffles.follow(batches)
 
     def _verdict(self, grown: float) -> Verdict:
@@ -110,8 +113,9 @@ class KCheck:
 
     def _differ_a_little(self, grown: float) -> bool:
         """Whether it is worth to draw all arms up to the next look."""
-        assert self._shuffles is not None
-        if self._shuffles.next_look is None or not self._shuffles.p_values or grown >= _AT_MOST:
+        if self._shuffles is None or self._shuffles.next_look is None or not self._shuffles.p_values:
+            return False
+        if grown >= _AT_MOST:
             return False
         return self._shuffles.p_values[-1] <= _SMALL / grown**2
 

@@ -75,7 +75,8 @@ class Inference:
     def request(self) -> Request:
         counts = self.learning.counts
         if self.assignment is not None and not self.assignment.decided:
-            return self.assignment.request(counts)
+            wanted = self.assignment.request(counts)
+            return dict.fromkeys(wanted, min(wanted.values())) if self.learning.paired else wanted
         if self.check is not None and not self.review.doubted:
             in_doubt = self.check.request(counts, self.dry)
             if in_doubt:
