@@ -71,27 +71,21 @@ def check(
 
     Example: kabc check data.parquet --arm host --values latency --this web-077 --same-as web-001,web-002 --tolerance 2%
     """
+    from kabc.cli.calls import Call
     from kabc.cli.notices import show_commands
     from kabc.cli.outputs import Outputs
     from kabc.cli.run import answered
+    from kabc.cli.show import Look
     from kabc.config.overlay import configured, listed
 
     settings = configured(config, common.given_options(ctx.params))
     _expect_check(settings, config, this, same_as)
     show_commands(settings, config, quiet=quiet or bool(command))
     reference = same_as if same_as == "rest" else listed(same_as)
-    outputs = Outputs(settings.save, settings.report, junit, github=github)
-    return answered(
-        settings,
-        config,
-        lambda: _checked(settings, this, reference, quiet),
-        outputs,
-        as_json=as_json,
-        quiet=quiet,
-        certificate=certificate,
-        debug=debug,
-        last=bool(ctx.obj),
-    )
+    outputs = Outputs(settings.save, settings.report, junit, github=github, title=settings.title)
+    look = Look(as_json=as_json, certificate=certificate)
+    call, draw = ctx.obj or Call(), lambda: _checked(settings, this, reference, quiet)
+    return answered(settings, config, call, look, outputs, draw, quiet=quiet, debug=debug)
 
 
 def _expect_check(config: Config, file: Path | None, this: str | None, same_as: str | None) -> None:
@@ -110,14 +104,15 @@ def _expect_check(config: Config, file: Path | None, this: str | None, same_as: 
 
 def _checked(config: Config, this: Any, same_as: Any, quiet: bool) -> Result:
     from kabc.cli.live import LivePanel
-    from kabc.config.sources import open_arms
+    from kabc.config.sources import open_arms, opening
     from kabc.running.check import check as run_check
 
     seed = secrets.randbits(32) if config.seed is None else config.seed
-    arms = open_arms(config, seed, with_kernel=False)
-    if not quiet:
-        exits.warn(arms.warnings)
     with LivePanel(quiet=quiet) as panel:
+        with panel.during(opening(config)):
+            arms = open_arms(config, seed, with_kernel=False)
+        if not quiet:
+            exits.warn(arms.warnings)
         return run_check(
             arms,
             this=this,
@@ -129,6 +124,6 @@ def _checked(config: Config, this: Any, same_as: Any, quiet: bool) -> Result:
             seed=seed,
             workers=config.workers,
             watch=config.watch,
-            progress=panel.doing,
+            progress=panel,
             on_round=panel.after,
         )

@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 from kabc.cli import exits
+from kabc.cli.show import Look, answer_text
 from kabc.core.errors import SettingsError
 from kabc.results import words
 from kabc.results.values import Result
@@ -30,7 +31,7 @@ def add_summary(result: Result, path: str) -> None:
     """Append the answer to a Markdown file. Within <pre> nothing is Markdown, and no name can end it."""
     verdict = "not known" if result.verdict == "open" else result.verdict
     verdict = "doubtful" if result.assumptions else verdict
-    said = html.escape(exits.answer_text(result))
+    said = html.escape(answer_text(result, Look()))
     try:
         with Path(path).open("a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(f"### kabc check: {verdict}\n\n<pre>\n{said}\n</pre>\n\n")

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from kabc.cli import exits
+from kabc.cli.show import Look, answer_text
 from kabc.core.files import write_text
 from kabc.core.words import named
 from kabc.results import gate, words
@@ -23,7 +24,7 @@ def junit_of(result: Result) -> str:
     suite = ET.SubElement(suites, "testsuite", {"name": "kabc check", **about})
     said = {"classname": f"kabc.check.{_clean(named(result.names[1]))}", "name": _clean(gate.question(result))}
     case = ET.SubElement(suite, "testcase", {**said, "time": about["time"]})
-    text = _clean(exits.answer_text(result))
+    text = _clean(answer_text(result, Look()))
     if kind is None:
         ET.SubElement(case, "system-out").text = text
     else:

@@ -46,6 +46,13 @@ AllowCommands = Annotated[
     typer.Option("--allow-commands", help="Run the commands of a --config file that others may have written."),
 ]
 Measure = Annotated[str | None, typer.Option(help="What to measure of a command: output (default), wall, cpu, rss.")]
+Timeout = Annotated[
+    float | None, typer.Option(help="Seconds until a command or call is ended and has failed. Default: 60.")
+]
+Warmup = Annotated[
+    int | None,
+    typer.Option(help="First draws of each arm that are thrown away. Default: 1 for commands and latencies."),
+]
 OnFailure = Annotated[str | None, typer.Option(help="Failed draws: raise (default), retry, or encode as a value.")]
 
 # --- settings
@@ -93,7 +100,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
+Evidence = Annotated[
+    bool,
+    typer.Option("--evidence", help="With --json: also pairs, rounds, evidence and samples, as --save writes them."),
+]
+Everyone = Annotated[bool, typer.Option("--all", help="Name all arms, also of long groups.")]
 Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report.")]
+Title = Annotated[str | None, typer.Option(help="Title of the report. Default: made from the name of the file.")]
 
 
 def given_options(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kabc.core.errors import SettingsError
@@ -22,6 +23,7 @@ class Outputs:
     report: str | None = None
     junit: str | None = None
     github: bool = False
+    title: str | None = None  # of the report
 
     @property
     def summary(self) -> str | None:
@@ -50,17 +52,17 @@ class Outputs:
         """What each file is called in the output, its path, and how it is written."""
         found: list[tuple[str, str | None, Write]] = [
             ("saved", self.save, Result.save),
-            ("report", self.report, _report),
+            ("report", self.report, partial(_report, self.title)),
             ("junit", self.junit, _junit),
             ("summary", self.summary, _summary),
         ]
         return [(name, path, write) for name, path, write in found if path is not None]
 
 
-def _report(result: Result, path: str) -> None:
+def _report(title: str | None, result: Result, path: str) -> None:
     from kabc.report.html import write_report
 
-    write_report(result, path)
+    write_report(result, path, title)
 
 
 def _junit(result: Result, path: str) -> None:

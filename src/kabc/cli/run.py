@@ -9,11 +9,12 @@ from pathlib import Path
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
+from kabc.cli.calls import Call
 from kabc.cli.live import LivePanel
 from kabc.cli.outputs import Outputs
-from kabc.cli.show import deliver
+from kabc.cli.show import Look, deliver
 from kabc.config.models import Config
-from kabc.config.sources import input_files, open_arms
+from kabc.config.sources import input_files, open_arms, opening
 from kabc.core.errors import ArmError, SettingsError
 from kabc.results.values import Result
 from kabc.running.cluster import cluster
@@ -23,48 +24,31 @@ from kabc.strategies import needs_kernel
 
 
 def run_it(
-    config: Config,
-    config_file: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-    certificate: bool,
-    debug: bool = False,
-    last: bool = False,
+    config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool, debug: bool = False
 ) -> int:
-    """Draw, decide, print and save. The exit code says how the run ended. `last`: the process ends after it."""
-    return answered(
-        config,
-        config_file,
-        lambda: _drawn(config, quiet),
-        Outputs(config.save, config.report),
-        as_json=as_json,
-        quiet=quiet,
-        certificate=certificate,
-        debug=debug,
-        last=last,
-    )
+    """Draw, decide, print and save. The exit code says how the run ended."""
+    outputs = Outputs(config.save, config.report, title=config.title)
+    return answered(config, config_file, call, look, outputs, lambda: _drawn(config, quiet), quiet=quiet, debug=debug)
 
 
 def answered(
     config: Config,
     config_file: Path | None,
-    draw: Callable[[], Result],
+    call: Call,
+    look: Look,
     outputs: Outputs,
+    draw: Callable[[], Result],
     *,
-    as_json: bool,
     quiet: bool,
-    certificate: bool,
     debug: bool,
-    last: bool,
 ) -> int:
     """Draw, and deliver the answer, also that of a run which ended in an error."""
     # before any sample is drawn, because samples may cost money
     outputs.expect_usable(input_files(config) + ([] if config_file is None else [str(config_file)]))
-    with command_interrupts(Ticker(not quiet), to_the_end=last) as interrupts:
+    with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
         result, failed = _ended(draw)
         interrupts.over()
-        code = deliver(result, outputs, as_json=as_json, certificate=certificate)
+        code = deliver(call.recorded(result), outputs, look)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)
@@ -90,12 +74,13 @@ def _drawn(config: Config, quiet: bool) -> Result:
         or ("tolerance" if config.tolerance is not None else None)
         or ("kabc" if config.min_separation else "anytime")
     )
-    arms = open_arms(config, seed, with_kernel=needs_kernel(name))
-    if len(arms) < 2:
-        raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
-    if not quiet:
-        exits.warn(arms.warnings)
     with LivePanel(quiet=quiet) as panel:
+        with panel.during(opening(config)):
+            arms = open_arms(config, seed, with_kernel=needs_kernel(name))
+        if len(arms) < 2:
+            raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
+        if not quiet:
+            exits.warn(arms.warnings)
         return cluster(
             arms,
             config.clusters,
@@ -111,7 +96,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             seed=seed,
             workers=config.workers,
             watch=config.watch,
-            progress=panel.doing,
+            progress=panel,
             on_round=panel.after,
         )
 

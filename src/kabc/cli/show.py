@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
 from kabc.cli.outputs import Outputs
-from kabc.core.errors import KabcError
+from kabc.core.errors import KabcError, SettingsError
 from kabc.core.words import shown
 from kabc.results.values import Result
+from kabc.results.words import certificate, text
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
+_ADVICE = ("note: ", "failure: ", "  - note: ", "Answer: ", "old: ", "new: ")  # how lines begin that say what to do
 
-def deliver(result: Result, outputs: Outputs, *, as_json: bool, certificate: bool) -> int:
+
+@dataclass(frozen=True)
+class Look:
+    """How an answer is printed."""
+
+    as_json: bool = False
+    evidence: bool = False  # with the large parts of the JSON form
+    certificate: bool = False
+    everyone: bool = False  # with the names of all arms
+
+    @classmethod
+    def of(cls, *, as_json: bool, evidence: bool, certificate: bool, everyone: bool) -> Look:
+        """As the options say; the evidence is there as JSON alone."""
+        if evidence and not as_json:
+            raise SettingsError("--evidence is a part of the JSON form; add --json")
+        return cls(as_json, evidence, certificate, everyone)
+
+
+def deliver(result: Result, outputs: Outputs, look: Look) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
     files = outputs.writers()
     left = [path for _, path, _ in files]
     try:
-        problems.append(exits.printed(lambda: _print_answer(result, outputs, as_json=as_json, certificate=certificate)))
+        problems.append(exits.printed(lambda: _print_answer(result, outputs, look)))
         for name, path, write in files:
-            problems.append(_problem(path, partial(write, result)) or _note(name, path, as_json))
+            problems.append(_problem(path, partial(write, result)) or _note(name, path, look.as_json))
             left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
@@ -48,23 +69,41 @@ def _note(name: str, path: str, as_json: bool) -> str:
     return "" if as_json else exits.printed(lambda: print(f"{name}: {shown(path)}"))
 
 
-def _print_answer(result: Result, outputs: Outputs, *, as_json: bool, certificate: bool) -> None:
-    if as_json:
-        exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
+def _print_answer(result: Result, outputs: Outputs, look: Look) -> None:
+    if look.as_json:
+        document = result.to_dict(full=look.evidence)
+        exits.print_json(document | ({"certificate": result.certificate()} if look.certificate else {}))
     else:
-        text = exits.answer_text(result) + (f"\n\n{result.certificate()}" if certificate else "")
-        print(_silenced(text) if outputs.github else text)
+        said = answer_text(result, look)
+        print(_silenced(said) if outputs.github else said)
     if outputs.github:
         from kabc.cli.github import annotation
 
         # GitHub reads both streams; with --json, standard output has its document
-        print(annotation(result), file=sys.stderr if as_json else None, flush=True)
+        print(annotation(result), file=sys.stderr if look.as_json else None, flush=True)
 
 
-def _silenced(text: str) -> str:
+def _silenced(said: str) -> str:
     from kabc.cli.github import silenced
 
-    return silenced(text)
+    return silenced(said)
+
+
+def answer_text(result: Result, look: Look) -> str:
+    """The answer as it is printed, with the options of the command line in it."""
+    first, *others = text(result, everyone=look.everyone).split("\n")
+    lines = [exits.for_the_shell(first), *map(_spoken, others)]
+    if look.certificate:
+        lines += ["", *map(_spoken, certificate(result, everyone=look.everyone).split("\n"))]
+    return "\n".join(lines)
+
+
+def _spoken(line: str) -> str:
+    """A line with options of the command line, where it gives advice. Others may hold names that only look like it."""
+    if line.startswith("failures: "):
+        whose, last, said = line.partition("; last: ")
+        return whose + last + exits.for_the_shell(said)
+    return exits.for_the_shell(line) if line.startswith(_ADVICE) else line
 
 
 def print_strategies(*, as_json: bool) -> int:
@@ -84,19 +123,19 @@ def print_strategies(*, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool, last: bool = False) -> int:
+def show_it(path: Path, report: str | None, look: Look, *, title: str | None = None, last: bool = False) -> int:
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
-    outputs = Outputs(report=report)
+    outputs = Outputs(report=report, title=title)
     outputs.expect_usable([path])
     result = load_result(path)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, outputs, as_json=as_json, certificate=certificate)
+        return deliver(result, outputs, look)
 
 
-def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
+def compare_them(old: Path, new: Path, *, as_json: bool, everyone: bool) -> int:
     """Print the changes from one saved answer to a later one."""
     from kabc.results.compare import compare
     from kabc.results.files import load_result
@@ -105,7 +144,7 @@ def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
     if as_json:
         exits.print_json(found.to_dict())
     else:
-        print(found)
+        print("\n".join(map(_spoken, found.text(everyone=everyone).split("\n"))))
     if found.alarm:
         return exits.CHANGED
     return exits.DECIDED if found.same else exits.UNDECIDED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import cast
 
@@ -16,10 +17,10 @@ from kabc.results.values import Result
 from kabc.running.cluster import Place, run_on
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.pooling import codes_of, pooled_sources
-from kabc.running.progress import ShowLine
+from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
-from kabc.running.sources import Arms, named_arms
+from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
 from kabc.strategies.gate.strategy import PILOT
 
@@ -106,22 +107,32 @@ def check(
     )
     _expect_pilot(max_samples, block if isinstance(block, int) else 1)
     place = Place(workers, None, "redraw")
-    opened = Reading(arm, values, types, missing, order, where).opened(arms, False, settings.seed, texts=True)
-    given = named_arms(opened, names)
-    reference = _reference([name for name, _ in given], this, same_as)
-    sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
-    if block == AUTO and isinstance(sources.arms[0], PooledDraws):
-        raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
-    sources.strings = Strings(types if opened is arms else None)
-    if sources.columns:
-        settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
+    show = Ticker.of(progress)
+    reading = Reading(arm, values, types, missing, order, where)
     try:
-        return _about(run_on(settings, sources, place, progress, on_round, started), reference)
+        with show.during("reading the table") if reading.is_table(arms) else nullcontext():
+            opened = reading.opened(arms, False, settings.seed, texts=True)
+        given = named_arms(opened, names)
+        reference = _reference([name for name, _ in given], this, same_as)
+        sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
+        _expect_block(block, sources)
+        sources.strings = Strings(types if opened is arms else None)
+        if sources.columns:
+            settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
+        return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)
         if isinstance(so_far, Result):
-            error.result = _about(so_far, reference)  # type: ignore[attr-defined]
+            error.result = replace(so_far, reference=reference)  # type: ignore[attr-defined]
         raise
+    finally:
+        show.done()
+
+
+def _expect_block(block: object, sources: Sources) -> None:
+    """Refuse to look for dependence where arms are mixed."""
+    if block == AUTO and isinstance(sources.arms[0], PooledDraws):
+        raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
 
 
 def _expect_pilot(max_samples: object, block: int) -> None:
@@ -132,10 +143,6 @@ def _expect_pilot(max_samples: object, block: int) -> None:
             f"max_samples={max_samples} is not more than the {pilot:,} samples of the pilot of a check, which are not "
             "tested; raise it, or leave it out"
         )
-
-
-def _about(result: Result, reference: tuple[Hashable, ...]) -> Result:
-    return replace(result, reference=reference)
 
 
 def _reference(known: list[Hashable], this: Hashable, same_as: object) -> tuple[Hashable, ...]:

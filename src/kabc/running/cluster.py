@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -188,15 +189,20 @@ def cluster(
         block=block,
     )
     place = Place(workers, executor, on_worker_loss)
-    reading = Reading(arm, values, types, missing, order, where)
-    opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
-    if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
-        settings = replace(settings, kernel=suitable_kernel(opened))
-    sources = Sources(opened, names, settings.seed)
-    sources.strings = Strings(types if opened is arms else None) if settings.bets else None
-    settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
-    sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
-    return run_on(settings, sources, place, progress, on_round, started)
+    show = Ticker.of(progress)
+    try:
+        reading = Reading(arm, values, types, missing, order, where)
+        with show.during("reading the table") if reading.is_table(arms) else nullcontext():
+            opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
+        if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
+            settings = replace(settings, kernel=suitable_kernel(opened))
+        sources = Sources(opened, names, settings.seed)
+        sources.strings = Strings(types if opened is arms else None) if settings.bets else None
+        settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
+        sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
+        return run_on(settings, sources, place, show, on_round, started)
+    finally:
+        show.done()
 
 
 @dataclass(frozen=True)
@@ -219,25 +225,18 @@ class Place:
 
 
 def run_on(
-    settings: Settings,
-    sources: Sources,
-    place: Place,
-    progress: bool | ShowLine,
-    on_round: Listener | None,
-    started: float,
+    settings: Settings, sources: Sources, place: Place, show: Ticker, on_round: Listener | None, started: float
 ) -> Result:
     """Run to the end, and close the arms, however it ends."""
     settings = replace(settings, columns=sources.columns)
-    show = Ticker(progress)
+    sources.workers = place.workers_for(sources.arms)
+    listeners = [] if on_round is None else [on_round]
     with run_interrupts(show) as interrupts:
         try:
-            sources.workers = place.workers_for(sources.arms)
             sources.check_workers()
-            result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
+            result = Run(settings, sources, show, listeners, started, interrupts).result()
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise
-        finally:
-            show.done()
         wrong = sources.close()
         return replace(result, notes=(*result.notes, *wrong)) if wrong else result

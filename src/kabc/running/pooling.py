@@ -30,14 +30,14 @@ def pooled_sources(
     for name, arm in made.items():
         if getattr(arm, "paired", False):
             raise SettingsError(
-                "its samples share their prompts or inputs with those of other arms (paired), and a check takes samples "
-                "of different arms as independent; leave out paired="
+                "its samples share their prompts or inputs with those of other arms (paired), and a check takes them "
+                "as independent; leave out paired="
             ).of_arm(name)
     pool = made[reference[0]] if len(reference) == 1 else _pooled(made, reference, seed)
     about = opened if isinstance(opened, NamedArms) else NamedArms({})
     two = cast("dict[str, Arm]", {pool_name(this, reference): pool, this: made[this]})
     notes = (*about.notes, *_pool_notes(pool))
-    both = NamedArms(two, notes, about.columns, about.price, about.types, about.levels)
+    both = NamedArms(two, notes, about.columns, about.price, about.types, about.levels, source=about.source)
     sources = Sources(both, None, seed)
     if watch:
         several = isinstance(pool, PooledRows | PooledDraws)
