@@ -45,6 +45,8 @@ def check(
     database: common.Database = None,
     command: common.Command = None,
     measure: common.Measure = None,
+    timeout: common.Timeout = None,
+    warmup: common.Warmup = None,
     on_failure: common.OnFailure = None,
     config: common.ConfigFile = None,
     allow_commands: common.AllowCommands = False,
@@ -56,6 +58,7 @@ def check(
     watch: common.WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show.")] = None,
     report: common.Report = None,
+    title: common.Title = None,
     junit: Annotated[str | None, typer.Option(metavar="FILE.xml", help="Write the answer as a JUnit test.")] = None,
     github: Annotated[
         bool, typer.Option("--github", help="Print an annotation for GitHub Actions, and add to the step summary.")

@@ -113,7 +113,7 @@ def value_lines(result: Result) -> list[str]:
     for place in (1, 0):  # the arm that is checked comes first
         of = {column.column: column for column in effects.groups[place].columns}
         shown = [of[name] for name in effects.ranked_columns[:_MOST_COLUMNS] if name in of]
-        lines += [f"  {named(result.names[place])}: {_described(column)}" for column in shown]
+        lines += [f"    {named(result.names[place])}: {_described(column)}" for column in shown]
     return [*lines, estimates(effects)]
 
 
