@@ -66,6 +66,16 @@ class QuantileBets:
         expect_columns(points, 1)
         self._sorted[arm] = np.sort(np.concatenate([self._sorted[arm], points[:, 0]]), kind="stable")
 
+    def estimates(self, probabilities: Sequence[float] | None = None) -> Array:  # (N, Q)
+        """Quantiles of the samples of each arm, without any promise; NaN without samples."""
+        asked = self.probabilities if probabilities is None else tuple(probabilities)
+        found = np.full((len(self._sorted), len(asked)), np.nan)
+        for arm, values in enumerate(self._sorted):
+            if len(values):
+                ranks = np.ceil(np.array(asked) * len(values)).astype(np.intp)
+                found[arm] = values[np.clip(ranks - 1, 0, len(values) - 1)]
+        return found
+
     def intervals(self, log_inverse_alpha: float) -> Array:  # (N, Q, 2)
         """Lower and upper end for each arm and quantile; each side is wrong with probability at most alpha, ever.
 
