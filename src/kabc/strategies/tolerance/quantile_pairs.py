@@ -34,16 +34,12 @@ class QuantilePairs:
     level: float  # log(1/alpha) of each side of an interval
     intervals: Array  # (N, Q, 2)
     estimates: Array  # (N, Q)
-    slopes: Array  # (N, Q), of the quantile as a function of its probability, in units of the tolerance
     counts: Counts  # (N,)
 
     @classmethod
     def of(cls, bets: QuantileBets, tolerance: QuantileTolerance, level: float) -> QuantilePairs:
         """What the samples say so far."""
-        step = np.minimum(tolerance.probabilities, 1 - np.array(tolerance.probabilities)) / 2
-        below, above = (bets.estimates((tolerance.probabilities + sign * step).tolist()) for sign in (-1, 1))
-        slopes = (_scaled(above, tolerance) - _scaled(below, tolerance)) / (2 * step)
-        return cls(tolerance, level, bets.intervals(level), bets.estimates(), slopes, bets.counts)
+        return cls(tolerance, level, bets.intervals(level), bets.estimates(), bets.counts)
 
     # ------------------------------------------------------------ what is proven
 
@@ -126,24 +122,32 @@ class QuantilePairs:
             np.nan_to_num(high, nan=math.inf, posinf=math.inf),
         )
 
-    def forecast(self, open_pairs: Mask) -> Array:  # (N, N) -> (N,)
+    def forecast(self, open_pairs: Mask, slopes: Array) -> Array:  # (N, N), (N, Q) -> (N,)
         """About how many samples of each arm give its open pairs a verdict; infinite where that cannot be told."""
         n = np.minimum(self.counts[:, None], self.counts).astype(np.float64)
         real, most = self._real(), self._most()
         with np.errstate(divide="ignore", invalid="ignore"):
             same = np.where(real < 1, n * np.square((most - real) / (1 - real)), math.inf)
             told = np.where(real > 0, n * np.square(self._needed() / real), math.inf)
-        same = np.where(np.isfinite(most), same, self._price())
+        same = np.where(np.isfinite(most), same, self._price(slopes))
         pairs = np.minimum(same.max(axis=0), told.min(axis=0))
         return np.asarray(np.where(open_pairs, pairs, 0.0).max(axis=1))
 
-    def _price(self) -> Array:  # -> (Q, N, N)
+    def _price(self, slopes: Array) -> Array:  # (N, Q) -> (Q, N, N)
         """Samples of two equal arms until they are shown to be the same, from the slopes alone (theory, 24.1)."""
         p = np.array(self.tolerance.probabilities)
-        each = (self._width + 1) ** 2 * p * (1 - p) * np.square(self.slopes)
+        each = (self._width + 1) ** 2 * p * (1 - p) * np.square(slopes)
         each = np.maximum(each, finite_after(self.tolerance, self.level)).T  # (Q, N)
         larger = np.maximum(each[:, :, None], each[:, None, :])
         return np.where(np.isnan(larger), math.inf, larger)
+
+
+def slopes_of(bets: QuantileBets, tolerance: QuantileTolerance) -> Array:  # (N, Q)
+    """How fast each quantile grows with its probability, about, in units of the tolerance."""
+    p = np.array(tolerance.probabilities)
+    step = np.minimum(p, 1 - p) / 2
+    below, above = (_scaled(bets.estimates((p + sign * step).tolist()), tolerance) for sign in (-1, 1))
+    return np.asarray((above - below) / (2 * step))
 
 
 def finite_after(tolerance: QuantileTolerance, level: float) -> float:

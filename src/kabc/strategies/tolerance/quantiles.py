@@ -33,7 +33,7 @@ from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
 from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples
 from kabc.strategies.tolerance import words
-from kabc.strategies.tolerance.quantile_pairs import TIMES, QuantilePairs, finite_after
+from kabc.strategies.tolerance.quantile_pairs import TIMES, QuantilePairs, finite_after, slopes_of
 from kabc.strategies.tolerance.reading import by_quantiles
 
 FIRST = 10  # samples of each arm in the first round
@@ -259,7 +259,7 @@ class QuantileKABC(Stepwise):
         """About how many more samples of each arm it takes to decide; None: that cannot be told yet."""
         if self._pairs is None or (self.stopped and self._status != "exhausted"):
             return None
-        total = self._pairs.forecast(self._open())
+        total = self._pairs.forecast(self._open(), slopes_of(self._bets, self.tolerance))
         if not np.isfinite(total).all():
             return None
         counts = self._bets.counts
