@@ -149,7 +149,7 @@ class Settings:
         try:
             strategy = make_strategy(name, n_arms, None, _DELTA, None, self._all_options())
         except KabcError:
-            make_strategy(name, n_arms, 2, _DELTA, None, self.options)  # names options that are wrong
+            make_strategy(name, n_arms, 2, _DELTA, None, self._all_options())  # names options that are wrong
             return False  # it needs K
         return bool(getattr(strategy, "stops_by_itself", False))  # strategies of others may not have the attribute
 

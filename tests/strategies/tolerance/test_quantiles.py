@@ -15,6 +15,8 @@ from kabc import KabcError, Partition, SettingsError
 from kabc.strategies import Strategy
 from kabc.strategies.tolerance import QuantileKABC
 from kabc.strategies.tolerance.either import Either, tolerance_strategy
+from kabc.strategies.tolerance.quantile_pairs import QuantilePairs
+from kabc.strategies.tolerance.reading import by_quantiles
 from kabc.testing import StrategyConformance
 from kabc.testing.error_law import most_errors
 
@@ -56,9 +58,7 @@ def test_it_finds_the_groups_of_any_law(law: str) -> None:
 
 
 def test_a_decided_group_has_only_pairs_that_are_the_same_and_groups_differ() -> None:
-    strategy = ended(
-        QuantileKABC(4, None, 0.1, tolerance="p50=20%, p90=30%"), LAWS["continuous"], [1, 1, 1.15, 1.9], 3
-    )
+    strategy = ended(QuantileKABC(4, None, 0.1, tolerance="p50=20%, p90=30%"), LAWS["continuous"], [1, 1, 1.15, 1.9], 3)
     labels, found = np.array(strategy.recommend().labels), strategy.verdicts()
     together = labels[:, None] == labels
     assert (found.verdicts[together] == "same").all()
@@ -313,3 +313,43 @@ class TestQuantileKABC(StrategyConformance):
     def test_it_is_wrong_in_no_more_runs_than_delta_allows(self) -> None:
         self.delta = 0.1
         super().test_it_is_wrong_in_no_more_runs_than_delta_allows()
+
+
+# ------------------------------------------------------------ the constants of the proof
+
+
+def test_every_side_of_every_interval_has_its_share_of_delta() -> None:
+    strategy = QuantileKABC(7, None, 0.04, tolerance={"p50": "2%", "p90": "5%", "p99": "9%"})
+    assert strategy.level == pytest.approx(math.log(7 * 3 * 2 / 0.04))
+
+
+def pairs_of(*intervals: tuple[tuple[float, float], ...], said: str = "p50=20%, p90=20%") -> QuantilePairs:
+    """Arms with these intervals, one for each quantile."""
+    ends = np.array(intervals)
+    n = np.full(len(ends), 100)
+    middle = np.clip(ends, -99, 99).mean(axis=-1)
+    return QuantilePairs(by_quantiles(said, ["latency"]), 6.0, ends, middle, n)
+
+
+def test_the_same_are_those_of_which_every_quantile_is_within_its_tolerance() -> None:
+    both = ((10.0, 11.0), (20.0, 21.0))
+    assert pairs_of(both, both).same()[0, 1]
+    assert not pairs_of(both, ((10.0, 11.0), (20.0, 24.1))).same()[0, 1]
+    assert not pairs_of(both, ((10.0, 12.1), (20.0, 21.0))).same()[0, 1]
+
+
+def test_different_are_those_of_which_one_quantile_is_certainly_not_equal() -> None:
+    both = ((10.0, 11.0), (20.0, 21.0))
+    assert pairs_of(both, ((10.0, 11.0), (21.1, 25.0))).different()[0, 1]
+    assert pairs_of(both, ((5.0, 9.9), (20.0, 21.0))).different()[0, 1]
+    assert not pairs_of(both, ((11.0, 12.0), (19.0, 20.0))).different()[0, 1], "they have a point in common"
+    assert not pairs_of(both, both).different().any()
+
+
+def test_a_pair_that_is_told_apart_is_above_its_threshold() -> None:
+    apart, needed = pairs_of(((10.0, 11.0), (20.0, 30.0)), ((11.5, 12.0), (20.0, 30.0))).evidence()
+    assert apart[0, 1] > needed[0, 1]
+    apart, needed = pairs_of(((10.0, 11.0), (20.0, 30.0)), ((10.9, 12.0), (20.0, 30.0))).evidence()
+    assert apart[0, 1] < needed[0, 1]
+    _, needed = pairs_of(((-math.inf, math.inf),) * 2, ((10.0, 11.0),) * 2, said="p50=3, p90=3").evidence()
+    assert needed[0, 1] == math.inf, "nothing is known of one of them"
