@@ -22,6 +22,7 @@ from kabc.core.tolerances import QuantileTolerance
 from kabc.core.words import named
 
 _EXTRA = 2.0  # a look at any time costs about as much as this much more log(1/alpha) (docs/theory.md, 24.1)
+_NOISE = 2.0  # standard errors that the worst of several pairs is off, in forecasts
 _LEAST = 1e-12  # of a threshold: estimates may leave running intervals by a little
 TIMES = "times the tolerance"
 
@@ -93,12 +94,12 @@ class QuantilePairs:
 
     def near(self) -> Mask:  # (N, N)
         """Pairs that look as if all quantiles were within their tolerances, up to the error of the estimate."""
-        return np.asarray((self._real() < 1).all(axis=0))
+        return np.asarray((self._real(1.0) < 1).all(axis=0))
 
-    def _real(self) -> Array:  # (Q, N, N)
-        """What is left of the estimated distance without noise; 0 where nothing is known."""
+    def _real(self, errors: float) -> Array:  # (Q, N, N)
+        """The estimated distance minus so many standard errors, or 0; 0 where nothing is known."""
         apart = np.nan_to_num(self._apart(), nan=0.0)
-        error = np.minimum((self._most() - apart) / self._width, apart)
+        error = np.minimum(errors * (self._most() - apart) / self._width, apart)
         return np.asarray(np.where(np.isfinite(error), apart - error, apart))
 
     def _most(self) -> Array:  # (Q, N, N)
@@ -125,7 +126,7 @@ class QuantilePairs:
     def forecast(self, open_pairs: Mask, slopes: Array) -> Array:  # (N, N), (N, Q) -> (N,)
         """About how many samples of each arm give its open pairs a verdict; infinite where that cannot be told."""
         n = np.minimum(self.counts[:, None], self.counts).astype(np.float64)
-        real, most = self._real(), self._most()
+        real, most = self._real(_NOISE), self._most()
         with np.errstate(divide="ignore", invalid="ignore"):
             same = np.where(real < 1, n * np.square((most - real) / (1 - real)), math.inf)
             told = np.where(real > 0, n * np.square(self._needed() / real), math.inf)

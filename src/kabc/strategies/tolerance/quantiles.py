@@ -7,7 +7,7 @@
 | groups | here                | all pairs of a group are the same; of any two groups some arms differ              |
 
 The verdict of a pair is what is shown first, and it stays; if both are shown in one round, "same". It stops when no
-pair is open. All intervals hold together with probability 1 - delta. Proofs: docs/theory.md, section 26.
+pair is open. All intervals hold together with probability 1 - delta. Proofs: docs/theory.md, section 24.3.
 """
 
 from __future__ import annotations
