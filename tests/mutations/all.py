@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests, tolerances
+from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests, sameness, tolerances
 
 MUTANTS = (
     *evidence.MUTANTS,
+    *sameness.MUTANTS,
     *answers.MUTANTS,
     *anytime.MUTANTS,
     *peers_by_means.MUTANTS,

@@ -188,4 +188,44 @@ BY_QUANTILES = (
     ),
 )
 
-MUTANTS = (*QUANTILES, *BY_EXAMPLE, *BY_QUANTILES)
+_SHARES = "strategies/tolerance/shares.py"
+_SUMS = "strategies/tolerance/test_claim.py::test_the_parts_of_delta_sum_to_one"
+_CLAIM = "strategies/tolerance/claim.py"
+
+STRATEGY = (
+    Mutant(_SHARES, "DIFFERENT = 0.5", "DIFFERENT = 0.6", "the parts sum to more than delta", _SUMS),
+    Mutant(_SHARES, "CLAIMS = 0.4", "CLAIMS = 0.5", "the parts sum to more than delta", _SUMS),
+    Mutant(_SHARES, "(number * (number + 1))", "number**2", "weights of claims sum to more than 1", _SUMS),
+    Mutant(_SHARES, "self.n_pairs / (SAME_WITHIN", "1 / (SAME_WITHIN", "no union over pairs", _SUMS),
+    Mutant(_SHARES, "self.n_pairs / (APART", "1 / (APART", "no union over pairs", _SUMS),
+    Mutant(
+        _CLAIM,
+        "/ (len(pool) - inside))",
+        "/ len(pool))",
+        "the pool is divided by one arm too many, so that differences shrink",
+        "strategies/tolerance/test_claim.py::test_an_arm_is_bet_against_the_mean_of_the_others_of_its_pool",
+    ),
+    Mutant(
+        _CLAIM,
+        "if len(pool) < 2 or (place[pool] < 0).any():",
+        "if len(pool) < 2:",
+        "a pool that was not drawn whole is bet on",
+        "strategies/tolerance/test_claim.py::test_without_a_whole_pool_nothing_is_bet",
+    ),
+    Mutant(
+        "strategies/tolerance/strategy.py",
+        "        if self._ruler is None:\n            self._begin(ruler, units)\n        else:",
+        "        if self._ruler is None:\n            self._begin(ruler, units)\n        if True:",
+        "the pilot is tested",
+        "strategies/tolerance/test_strategy.py::test_the_pilot_is_the_first_round_and_is_not_tested",
+    ),
+    Mutant(
+        "strategies/tolerance/either.py",
+        "EXACT * self.delta, check_k",
+        "self.delta, check_k",
+        "both answers have more than delta together",
+        "strategies/tolerance/test_strategy.py::test_each_part_has_half_of_delta",
+    ),
+)
+
+MUTANTS = (*QUANTILES, *BY_EXAMPLE, *STRATEGY, *BY_QUANTILES)

@@ -16,8 +16,8 @@ _MOST = 20  # times what was drawn: further ahead nobody can see
 
 def more_samples(strategy: Strategy) -> Counts | None:  # (N,)
     """More samples of each arm that it takes; None if that cannot be told, or nothing is left."""
-    ended = strategy.stopped and strategy.status != "exhausted"  # with more rows it would have gone on
-    more = None if ended else getattr(strategy, "forecast", None)  # strategies of others may have none
+    over = strategy.status not in (None, "exhausted")  # with more rows it would have gone on
+    more = None if over else getattr(strategy, "forecast", None)  # strategies of others may have none
     if more is None:
         return None
     counts = np.ceil(np.asarray(more, dtype=np.float64))

@@ -144,12 +144,14 @@ class Settings:
 
     def _stops_by_itself(self, name: str, n_arms: int) -> bool:
         """Whether the strategy stops without K and without a budget."""
+        if name == TOLERANCE:
+            return True
         if needs_kernel(name):
             return False
         try:
-            strategy = make_strategy(name, n_arms, None, _DELTA, None, self._all_options())
+            strategy = make_strategy(name, n_arms, None, _DELTA, None, self.options)
         except KabcError:
-            make_strategy(name, n_arms, 2, _DELTA, None, self._all_options())  # names options that are wrong
+            make_strategy(name, n_arms, 2, _DELTA, None, self.options)  # names options that are wrong
             return False  # it needs K
         return bool(getattr(strategy, "stops_by_itself", False))  # strategies of others may not have the attribute
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,22 @@ def test_every_sample_has_features_of_length_at_most_one(kind: str, ranks: bool)
 def test_few_columns_have_a_grid_with_a_better_bound() -> None:
     assert isinstance(pilot_features(pool("normal")).base, GridFourier)
     assert farthest(pilot_features(pool("normal"))) < 1.75
-    assert farthest(pilot_features(pool("five columns"))) == 2
+    assert farthest(pilot_features(pool("five columns"), typical_bandwidths(pool("five columns")) / 2)) == 2
+
+
+def test_features_of_a_wide_kernel_stay_in_the_ball_of_the_pilot() -> None:
+    points = pool("five columns")
+    phi = pilot_features(points, 2 * typical_bandwidths(points))
+    assert phi.ball is not None
+    assert farthest(phi) == pytest.approx(2 * phi.ball[1])
+    assert farthest(phi) < 1.7
+    plain = replace(phi, ball=None)
+    # The pilot keeps its distances, all else is at most as far apart.
+    assert feature_distance(phi, points[:50], points[50:]) == pytest.approx(
+        feature_distance(plain, points[:50], points[50:]), rel=1e-6
+    )
+    far = points + 1e9
+    assert 0.5 < feature_distance(phi, points, far) < feature_distance(plain, points, far)
 
 
 @pytest.mark.parametrize("kind", ["normal", "counts", "two columns", "five columns"])

@@ -60,14 +60,17 @@ def test_the_quadratic_form_is_the_product_of_the_bets() -> None:
 
 def test_a_margin_is_the_smallest_eps_for_which_some_share_has_beaten_every_direction() -> None:
     rng = np.random.default_rng(1)
-    bets = same_bets()
-    bets.bet(ALL, differences(rng, 5, 60))
-    margins = bets.margins(L)
-    for s in ALL:
-        a, b, C = bets._total[s], bets._b[s], bets._C[s]
-        log_evidence = [r * margins[s] * a - float(largest(r * b, r * r * C)) for r in RATIOS]
-        shares = np.log(SHARES) + log_evidence
-        assert shares.max() == pytest.approx(L, rel=1e-10)
+    bets, used = same_bets(eps=0.8), set()
+    for size in (60, 60, 400, 4_000, 4_000, 40_000):
+        bets.bet(ALL, differences(rng, 5, size))
+        margins = bets.margins(L)
+        for s in ALL:
+            a, b, C = bets._total[s], bets._b[s], bets._C[s]
+            log_evidence = [r * margins[s] * a - float(largest(r * b, r * r * C)) for r in RATIOS]
+            shares = np.log(SHARES) + log_evidence
+            assert shares.max() == pytest.approx(L, rel=1e-9)
+            used.add(int(shares.argmax()))
+    assert used == {0, 1, 2}  # each of them is the best at some time
     assert SHARES.sum() <= 1 + 1e-12
 
 
@@ -214,6 +217,18 @@ def test_a_lower_margin_is_zero_at_first_and_never_falls() -> None:
         before = bets.best(L)
     assert (before > 0.5).all()
     assert (before > bets.margins(L)).all()
+
+
+def test_a_lower_margin_is_where_the_average_wealth_reaches_the_level() -> None:
+    rng = np.random.default_rng(14)
+    bets = ApartBets(5, 3, 2.0)
+    for _ in range(4):
+        bets.bet(ALL, differences(rng, 5, 60, shift=0.6))
+    margins = bets.margins(L)
+    assert (margins > 0).all()
+    wealth = np.exp(bets._gain - margins[:, None] * bets._total).mean(axis=1)
+    np.testing.assert_allclose(np.log(wealth), L, atol=0.01)
+    assert (np.log(wealth) >= L - 1e-9).all()  # never beyond
 
 
 @pytest.mark.parametrize("kind", ["same", "apart"])

@@ -192,6 +192,24 @@ def test_a_lower_margin_at_or_above_the_true_distance_is_as_rare_as_promised(nam
     assert (lower > 0).mean() > 0.3  # and something is certified
 
 
+@pytest.mark.parametrize("share", [1.0, 0.2])
+def test_a_claim_with_one_false_statement_is_accepted_as_rarely_as_promised(share: float) -> None:
+    """Each of four arms against the three others drawn with it, all at the full level: no union over arms."""
+    runs, rng, arms = 300, np.random.default_rng(9), 4
+    rare = np.array([0.15, 0.05, 0.05, 0.05])  # how often an arm returns 1; the first is 0.1 from its pool
+    eps = 0.1 / share  # at share 1 the claim is false, at 0.2 it is true
+    bets, accepted = SameBets(runs * arms, 1, 1.0, eps, ALPHA), np.zeros(runs, dtype=bool)
+    for _ in range(60):
+        x = (rng.random((runs, arms, 10, 1)) < rare[:, None, None]).astype(np.float64)
+        z = x - (x.sum(axis=1, keepdims=True) - x) / (arms - 1)
+        bets.bet(np.arange(runs * arms), z.reshape(runs * arms, 10, 1))
+        accepted |= (bets.best(LEVEL, eps * 1.0001) <= eps).reshape(runs, arms).all(axis=1)
+    if share == 1:
+        assert 0 < accepted.sum() <= most_errors(runs)
+    else:
+        assert accepted.mean() > 0.9
+
+
 def test_the_promise_is_not_empty() -> None:
     """A law that rarely wins much comes near alpha, so that the tests above could fail."""
     draw, distance, sup, n_features = LAWS["a rare win"]

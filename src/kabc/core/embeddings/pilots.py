@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,14 +38,15 @@ class PilotFeatures(FiniteKernel):
     low: Array  # (d,), values below count as this; the kernel could not tell values that are far away apart anyway
     high: Array  # (d,)
     ranks: tuple[tuple[Array, Array], ...] | None = None  # of each column: the pilot's values and their ranks
+    ball: tuple[Array, float] | None = None  # centre (D,) and radius: features are moved there, see `_ball`
 
     @property
     def supremum(self) -> float:
-        return self.base.supremum
+        return self.base.supremum if self.ball is None else self.ball[1] ** 2
 
     @property
     def infimum(self) -> float:
-        return self.base.infimum
+        return self.base.infimum if self.ball is None else -(self.ball[1] ** 2)
 
     @property
     def characteristic(self) -> bool:
@@ -59,7 +60,14 @@ class PilotFeatures(FiniteKernel):
     def features(self, x: NDArray[Any]) -> Array:  # (n, d) -> (n, D)
         expect_columns(x, self.n_columns)
         values = x if self.ranks is None else _ranked(self.ranks, x)
-        return self.base.features((np.clip(values, self.low, self.high) - self.low) / self.bandwidths).astype(float)
+        scaled = (np.clip(values, self.low, self.high) - self.low) / self.bandwidths
+        features = self.base.features(scaled).astype(np.float64)
+        if self.ball is None:
+            return features
+        centre, radius = self.ball
+        features -= centre
+        lengths = np.sqrt(np.square(features).sum(axis=1, keepdims=True))
+        return np.asarray(features * (radius / np.maximum(lengths, radius)))
 
 
 def pilot_features(
@@ -101,7 +109,8 @@ def pilot_features(
     else:
         period = (high - low) / widths + _BEYOND
         base = GridFourier(tuple((2 * np.pi / period).tolist()), n_features)
-    return PilotFeatures(base, widths, low, high, tables)
+    phi = PilotFeatures(base, widths, low, high, tables)
+    return replace(phi, ball=_ball(phi.features(points), farthest(base)))
 
 
 def farthest(features: FiniteKernel) -> float:
@@ -118,6 +127,17 @@ def typical_bandwidths(pilot: ArrayLike, ranks: bool = False) -> Array:  # (n, d
     """sqrt(d) x the median distance of two values of each column that differ: units do not matter."""
     points = as_points(pilot)
     return _typical(_ranked(_rank_tables(points), points) if ranks else points)
+
+
+def _ball(features: Array, farthest_apart: float) -> tuple[Array, float] | None:  # (n, D)
+    """The smallest ball around the pilot's mean that holds the pilot, if it is smaller than what is known anyway.
+
+    Features are counted from its centre, and those outside are moved to its edge. Samples like the pilot's stay as far
+    apart as they were, and 2 x radius is a better bound of all differences.
+    """
+    centre = features.mean(axis=0)
+    radius = float(np.sqrt(np.square(features - centre).sum(axis=1).max()))
+    return (centre, radius) if 0 < 2 * radius < farthest_apart else None
 
 
 def _typical(values: Array) -> Array:  # (n, d) -> (d,)

@@ -153,7 +153,9 @@ class SameBets(_Bets):
         self._total[which] += eta * z.shape[1]
         self._b[which] += eta[:, None] * z.sum(axis=1)
         around = z - centre[:, None]
-        self._C[which] += weight[:, None, None] * (around.transpose(0, 2, 1) @ around)
+        around *= np.sqrt(weight)[:, None, None]
+        for s, rows in zip(which, around, strict=True):  # in place: five times faster than all statements at once
+            self._C[s] += rows.T @ rows
         self._weights[which] += weight * z.shape[1]
         self._remember(which, z)
         due = which[self._counts[which] >= self._tune_at[which]]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.core.errors import SettingsError
@@ -12,6 +13,7 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition
+from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Request, Stepwise, checked_samples
@@ -29,13 +31,16 @@ def tolerance_strategy(
     n_clusters: int | None,
     delta: float,
     *,
-    tolerance: object,
-    check_k: bool = True,
+    tolerance: object = "0.5 sd",
+    columns: Sequence[str] = (),
+    kernel: Kernel | None = None,
+    maps: Sequence[FeatureMap] | None = None,
+    seed: int = 0,
     block: int = 1,
-    **options: Any,
+    check_k: bool = True,
 ) -> Within | Either:
     """Tolerance KABC, or Quantile KABC; with a number of groups beside Anytime KABC, on the same samples."""
-    options |= {"block": block}
+    options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
     if n_clusters is None:
         return _within(n_arms, delta, tolerance, options)
     return Either(n_arms, n_clusters, delta, tolerance=tolerance, check_k=check_k, **options)
@@ -135,7 +140,14 @@ class Either(Stepwise):
         return self._ended.recommend()
 
     def evidence(self) -> Evidence:
-        return self._ended.evidence()
+        found = self.within.evidence()
+        if self._ended is not self.exact:
+            return found
+        told = self.exact.evidence().told_in_round[:, found.compared]
+        new = (told > 0) & (found.told == 0)  # what the answer tells apart beyond the pairs of the tolerance
+        found.told[new] = told[new]
+        found.values[new] = np.maximum(found.values[new], found.limits[new])
+        return found
 
     def verdicts(self) -> Verdicts | None:
         """What is proven of each pair within the tolerance."""
@@ -143,6 +155,3 @@ class Either(Stepwise):
 
     def guarantee(self) -> Guarantee:
         return self._ended.guarantee()
-
-
-__all__ = ["Either", "tolerance_strategy"]

@@ -1,0 +1,226 @@
+"""What it costs to prove that arms are the same within a tolerance, and how often that is wrong.
+
+    python benchmarks/tolerance.py [--only equal,gap,validity,chains,stories] [--seeds 10] [--runs 2000]
+                                   [--instances NAME,..]
+
+equal     12 equal normal arms: samples of each arm until all are proven to be one group, beside fixed-size rivals
+gap       instances of benchmarks/samples.py with tolerance = 0.8 of the smallest kernel distance: the partition, and
+          the samples of each arm against the paper's rule for unknown K (min_separation = 0.8 s_*)
+validity  two arms at, just above and far below the tolerance, with bets that see no difference: claims that are wrong
+chains    three arms at 0, 0.6 and 1.2 of the tolerance: is the one in between named?
+stories   twelve builds and 300 hosts
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.stats import binom, norm
+
+import kabc
+from kabc.bench import INSTANCES, SUITES
+from kabc.core.arrays import Array
+from kabc.core.embeddings.pilots import feature_distance, pilot_features
+from kabc.core.evidence.sameness import SameBets
+
+DELTA = 0.05
+N_ARMS = 12
+LEFT_OUT = ("boc-yeast", "coins", "odd-arm", "categories", "unequal-gaps")  # no distance to speak of, or too many arms
+ALL = [
+    one.name for suite in ("real", "synthetic", "alphabets", "boc") for one in SUITES[suite] if one.name not in LEFT_OUT
+]
+Law = Callable[[int, np.random.Generator], Array]
+
+
+def normal(mean: float, d: int, spread: float = 1.0) -> Law:
+    return lambda n, rng: rng.normal(mean, spread, (n, d))
+
+
+# ---------------------------------------------------------------- equal arms
+
+
+def equal(seeds: int) -> None:
+    print(f"\n{N_ARMS} equal normal arms, delta = {DELTA}: samples of each arm, pilot included; {seeds} seeds")
+    print("the rivals have a fixed size, chosen with the covariance known, at delta / N for each arm: no looking early")
+    print("| tolerance | columns | kabc, mean (range) | balls around means | DKW | TOST, means only |")
+    print("|---|---|---|---|---|---|")
+    for d in (1, 5, 20):
+        for shift in (0.1, 0.2, 0.5, 0.8):
+            if d > 1 and shift < 0.2:
+                continue
+            found = []
+            for seed in range(seeds):
+                arms = [normal(0.0, d)] * N_ARMS
+                result = kabc.cluster(arms, tolerance=f"{shift} sd", delta=DELTA, seed=seed, progress=False)
+                assert result.status == "decided", result.status
+                assert len(result.groups) == 1, "wrong"
+                found.append(result.n_samples / N_ARMS)
+            row = [f"{rival:,.0f}" for rival in rivals(shift, d)]
+            ours = f"{np.mean(found):,.0f} ({min(found):,.0f}-{max(found):,.0f})"
+            print(f"| {shift} sd | {d} | {ours} | {' | '.join(row)} |", flush=True)
+
+
+def rivals(shift: float, d: int) -> list[float]:
+    """Samples of each arm: balls around mean embeddings, time-free DKW (one column), TOST of the means."""
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(2000, d))
+    features = pilot_features(pool)
+    phi = features.features(pool)
+    eps = feature_distance(features, pool, pool + shift)
+    level = math.log(2 * N_ARMS / DELTA)
+    balls = (2 * (math.sqrt(np.trace(np.cov(phi.T))) * (1 + math.sqrt(2 * level))) / eps) ** 2
+    kolmogorov = 2 * norm.cdf(shift / 2) - 1
+    dkw = level / 2 * (2 / kolmogorov) ** 2 if d == 1 else math.nan
+    tost = 2 * ((norm.isf(DELTA / N_ARMS) + norm.isf(0.1)) / (shift * math.sqrt(d))) ** 2  # power 80 %
+    return [balls, dkw, tost]
+
+
+# ---------------------------------------------------------------- instances with a gap
+
+
+def gap(seeds: int, names: Sequence[str]) -> None:
+    print(f"\ntolerance = 0.8 of the smallest kernel distance, delta = {DELTA}, {seeds} seeds")
+    print("| instance | arms | columns | s_* | paper, unknown K | kabc, tolerance | ratio | right | anytime, K known |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    ratios, wrong = [], 0
+    for name in names:
+        instance = INSTANCES[name]
+        rng = np.random.default_rng(1)
+        draws = [np.asarray(law.draw(1500, rng), dtype=np.float64).reshape(1500, -1) for law in instance.laws]
+        pilot = np.concatenate([x[: 20 * size] for x, size in zip(draws, instance.sizes, strict=True)])
+        kernel = kabc.Gaussian.from_pilot(pilot)
+        s = smallest_distance(draws, kernel)
+        paper = kabc.Cluster.for_separation(instance.n_arms, 0.8 * s, DELTA, kernel).n
+        ours, exact, right = [], [], 0
+        for seed in range(seeds):
+            settings = {"delta": DELTA, "seed": seed, "progress": False, "max_samples": 2_000_000}
+            tolerance = kabc.KernelDistance(0.8 * s)
+            found = kabc.cluster(instance.arms, tolerance=tolerance, kernel=kernel, **settings)  # type: ignore[arg-type]
+            known = kabc.cluster(instance.arms, len(instance.sizes), **settings)  # type: ignore[arg-type]
+            truth = kabc.Partition.of(list(instance.labels))
+            right += found.status == "decided" and kabc.Partition.of(list(found.labels)).matches(truth)
+            ours.append(found.n_samples / instance.n_arms)
+            exact.append(known.n_samples / instance.n_arms)
+        ratios.append(paper / float(np.mean(ours)))
+        wrong += seeds - right
+        figures = f"{s:.3f} | {paper:,} | {np.mean(ours):,.0f} | {ratios[-1]:,.0f} | {right} of {seeds}"
+        print(f"| {name} | {instance.n_arms} | {draws[0].shape[1]} | {figures} | {np.mean(exact):,.0f} |", flush=True)
+    total = seeds * len(names)
+    print(f"median {np.median(ratios):.0f} times fewer, least {min(ratios):.1f}; {wrong} of {total} not right")
+
+
+def smallest_distance(draws: Sequence[Array], kernel: kabc.Kernel) -> float:
+    """s_*: the smallest distance of two groups, without the part that is noise."""
+    features = kabc.RandomFeatures(kernel, 4096, 7)
+    means = [np.asarray(features.features(x), dtype=np.float64).mean(axis=0) for x in draws]
+    noise = 2 / len(draws[0])
+    return min(
+        math.sqrt(max(1e-12, float(np.square(a - b).sum()) - noise)) for i, a in enumerate(means) for b in means[:i]
+    )
+
+
+# ---------------------------------------------------------------- validity
+
+
+def validity(runs: int) -> None:
+    """One statement at alpha = 0.05: the distance is known, so a wrong margin can be counted."""
+    alpha = 0.05
+    allowed = int(binom.ppf(0.999, runs, alpha))
+    print(f"\none statement at alpha = {alpha}, {runs:,} runs of 400 differences, looked at 40 times")
+    print("| law | distance / tolerance | wrong statements | allowed |")
+    print("|---|---|---|---|")
+    laws: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
+        "continuous": (lambda rng, n: rng.normal(size=(n, 1)), 0.8),
+        "discrete": (lambda rng, n: rng.poisson(2.0, (n, 1)).astype(float), 1.0),
+        "heavy tails": (lambda rng, n: rng.standard_cauchy((n, 1)), 1.0),
+        "20 dimensions": (lambda rng, n: rng.normal(size=(n, 20)), 0.3),
+    }
+    for name, (draw, shift) in laws.items():
+        pilot = draw(np.random.default_rng(0), 400)
+        features = pilot_features(pilot)
+        big = draw(np.random.default_rng(1), 200_000)
+        true = feature_distance(features, big, big + shift)
+        covariance = 2 * np.cov(features.features(pilot).T)
+        for times in (1.0, 0.98, 0.0):
+            wrong = 0
+            for seed in range(runs):
+                rng = np.random.default_rng([2, seed])
+                # times < 1: the tolerance is smaller than the distance; 0: equal arms, where nothing can be wrong
+                eps = true if times == 0 else true * times
+                bets = SameBets(1, covariance.shape[0], features_sup(features), eps, alpha, covariance)
+                for _ in range(40):
+                    x = features.features(draw(rng, 10))
+                    y = features.features(draw(rng, 10) + (shift if times else 0.0))
+                    bets.bet(np.array([0]), (x - y)[None])
+                    bets.best(-math.log(alpha), below=eps)
+                wrong += bool(times and bets.best(-math.log(alpha), below=eps)[0] < eps)
+            said = {1.0: "1", 0.98: "1.02", 0.0: "0"}[times]
+            print(f"| {name} | {said} | {wrong} | {allowed if times else 0} |", flush=True)
+
+
+def features_sup(features: kabc.Kernel) -> float:
+    return math.sqrt(2 * (features.supremum - features.infimum))
+
+
+# ---------------------------------------------------------------- chains and stories
+
+
+def chains(runs: int) -> None:
+    named = false = 0
+    for seed in range(runs):
+        arms = [normal(0.5 * step, 1) for step in (0.0, 0.6, 1.2)]
+        found = kabc.cluster(arms, tolerance="0.5 sd", seed=seed, progress=False)
+        assert found.verdicts is not None
+        named += 1 in found.between
+        false += found.verdicts[0, 2] == "same"
+    print(f"\nchains (0, 0.6, 1.2 of the tolerance): named in {named} of {runs} runs, {false} false statements")
+
+
+def stories(seeds: int) -> None:
+    def stalls(n: int, rng: np.random.Generator) -> Array:
+        return rng.normal(100, 4, n) * np.where(rng.random(n) < 0.03, 10.0, 1.0)
+
+    print("\nbuilds: nine equal ones, +3 %, twice as wide, ten times the time in 3 % of runs; tolerance 2 %, no K")
+    for seed in range(seeds):
+        builds: dict[str, Callable[[int, np.random.Generator], Array]] = {
+            f"b{i:02d}": (lambda n, rng: rng.normal(100, 4, n)) for i in range(1, 10)
+        }
+        builds |= {
+            "b10": lambda n, rng: rng.normal(103, 4, n),
+            "b11": lambda n, rng: rng.normal(100, 8, n),
+            "b12": stalls,
+        }
+        began = time.perf_counter()
+        found = kabc.cluster(builds, tolerance="2%", seed=seed, progress=False)
+        groups = " | ".join(" ".join(map(str, group)) for group in found.groups)
+        print(
+            f"seed {seed}: {found.status}, {found.n_samples:,} samples, {time.perf_counter() - began:.0f} s: {groups}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="equal,gap,validity,chains,stories")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--instances", default=",".join(ALL))
+    given = parser.parse_args()
+    wanted = given.only.split(",")
+    if "equal" in wanted:
+        equal(given.seeds)
+    if "gap" in wanted:
+        gap(given.seeds, given.instances.split(","))
+    if "validity" in wanted:
+        validity(given.runs)
+    if "chains" in wanted:
+        chains(min(given.runs, 50))
+    if "stories" in wanted:
+        stories(min(given.seeds, 3))
+
+
+if __name__ == "__main__":
+    main()
