@@ -63,13 +63,13 @@ class Name:
     """One of the twelve names, with its model and its own random numbers."""
 
     def __init__(self, place: int, model: str, seed: int) -> None:
-        self._steps = np.cumsum(MODELS[model], axis=1)
+        self._table, self._steps = MODELS[model], np.cumsum(MODELS[model], axis=1)
         self._key = (seed, place)
         self._asked: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def answer(self, prompt: str) -> str | None:
-        """Words that follow the last word of the prompt; None for a call that fails."""
+    def answer(self, prompt: str, most: int = LENGTH) -> list[tuple[str, float]] | None:
+        """Words that follow the last word of the prompt, with their log-probabilities; None for a call that fails."""
         with self._lock:
             self._asked[prompt] += 1
             count = self._asked[prompt]
@@ -79,14 +79,18 @@ class Name:
         if chances[0] < FAILURES:
             return None
         said = []
-        for chance in chances[1:]:
-            word = min(int(np.searchsorted(self._steps[word], chance)), len(WORDS) - 1)
-            said.append(WORDS[word])
-        return " ".join(said)
+        for chance in chances[1 : 1 + most]:
+            last, word = word, min(int(np.searchsorted(self._steps[word], chance)), len(WORDS) - 1)
+            said.append((WORDS[word], float(np.log(self._table[last, word]))))
+        return said
 
 
 class Handler(BaseHTTPRequestHandler):
-    """POST /NAME with {"prompt": "..."} gives {"choices": [{"text": "..."}]}."""
+    """POST /NAME with {"prompt": "..."} gives {"choices": [{"text": "..."}]}.
+
+    With "max_tokens" the answer has at most so many words. With "logprobs": true each word has its log-probability, in
+    choices.0.logprobs.content.
+    """
 
     protocol_version = "HTTP/1.1"  # connections stay open
     disable_nagle_algorithm = True
@@ -100,10 +104,13 @@ class Handler(BaseHTTPRequestHandler):
             self._reply(401, {"error": "wrong key"})
         elif name is None:
             self._reply(404, {"error": "no such name"})
-        elif (text := name.answer(sent["prompt"])) is None:
+        elif (said := name.answer(sent["prompt"], sent.get("max_tokens", LENGTH))) is None:
             self._reply(503, {"error": "overloaded"})
         else:
-            self._reply(200, {"choices": [{"text": text}]})
+            choice: dict[str, Any] = {"text": " ".join(word for word, _ in said)}
+            if sent.get("logprobs"):
+                choice["logprobs"] = {"content": [{"token": word, "logprob": logprob} for word, logprob in said]}
+            self._reply(200, {"choices": [choice]})
 
     def _reply(self, status: int, value: dict[str, Any]) -> None:
         body = json.dumps(value).encode()

@@ -250,10 +250,11 @@ def main(arguments: list[str] | None = None) -> None:
     say("kabc", f"Which sources of data are the same? Two stories, seed {options.seed}.")
     told = [tell(story, options.seed, say) for story in stories()]
     say("", "")
-    say("Picture", f"{path}: distance of each pair against its threshold")
     drawn = draw(told, path)
-    if not drawn:
-        say("", "not drawn, because matplotlib is missing: pip install 'kabc[plot]' brings it")
+    if drawn:
+        say("Picture", f"{path}: distance of each pair against its threshold")
+    else:
+        say("Picture", "not drawn, because matplotlib is missing; pip install 'kabc[plot]'")
     if options.json:
         facts = [part.facts() for part in told]
         print(json.dumps({"seed": options.seed, "stories": facts, "picture": str(path) if drawn else None}, indent=2))

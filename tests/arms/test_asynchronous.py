@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+import kabc
 from kabc.arms.asynchronous import AsyncArm
 from kabc.arms.base import Arm
-from kabc.core.errors import SettingsError
+from kabc.core.errors import ArmError, SettingsError
+
+Rows = NDArray[np.float64]
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -34,7 +40,7 @@ async def quick(generator: np.random.Generator) -> float:
 
 def drawn(arm: AsyncArm, n: int, seed: int = 0) -> list[float]:
     try:
-        return arm.draw(n, rng(seed))
+        return list(arm.draw(n, rng(seed)))
     finally:
         arm.close()
 
@@ -128,3 +134,67 @@ def test_an_async_arm_is_not_sent_to_another_process() -> None:
 def test_a_concurrency_that_is_no_count_is_refused_with_its_value(concurrency: int) -> None:
     with pytest.raises(SettingsError, match=f"concurrency must be a whole number, 1 or more, got {concurrency}"):
         AsyncArm(normal, concurrency)
+
+
+# ---------------------------------------------------------------- passed to a run as they are
+
+
+async def several(n: int, generator: np.random.Generator) -> Rows:
+    await asyncio.sleep(0)
+    return generator.normal(9.0, 1.0, n)
+
+
+class Source:
+    async def __call__(self, n: int, generator: np.random.Generator) -> Rows:
+        return generator.normal(0.0, 1.0, n)
+
+
+def test_functions_with_and_without_n_are_arms_as_they_are() -> None:
+    arms: dict[str, Any] = {"one": normal, "all": several, "object": Source(), "partial": partial(shifted, 9.0)}
+    result = kabc.cluster(arms, 2, seed=0, progress=False)
+    assert result.groups == (("one", "object"), ("all", "partial"))
+
+
+async def shifted(mean: float, n: int, generator: np.random.Generator, *, scale: float = 1.0) -> Rows:
+    return generator.normal(mean, scale, n)
+
+
+async def nothing() -> float:
+    return 0.0
+
+
+async def three(n: int, generator: np.random.Generator, more: int) -> float:
+    return 0.0
+
+
+async def named(generator: np.random.Generator, *, prompt: str) -> float:
+    return 0.0
+
+
+@pytest.mark.parametrize("function", [nothing, three, named])
+def test_another_signature_is_refused_with_the_right_ones(function: Any) -> None:
+    name = function.__name__
+    said = rf"^arm 'x': async def {name}\(.*is no arm; write async def {name}\(rng\) for one.*{name}\(n, rng\) for n"
+    with pytest.raises(ArmError, match=said):
+        kabc.cluster({"x": function, "y": normal}, 2)
+
+
+def test_async_arms_wait_at_the_same_time() -> None:
+    now, most, lock = 0, 0, threading.Lock()
+
+    async def slow(n: int, generator: np.random.Generator) -> Rows:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        await asyncio.sleep(0.02)
+        with lock:
+            now -= 1
+        return generator.normal(size=n)
+
+    together = kabc.cluster([slow] * 4, 2, seed=0, max_samples=40, progress=False)
+    assert most == 4
+    most = 0
+    in_turn = kabc.cluster([slow] * 4, 2, seed=0, max_samples=40, progress=False, workers=1)
+    assert most == 1
+    assert np.array_equal(together.evidence.strength, in_turn.evidence.strength)

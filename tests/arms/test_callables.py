@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from kabc.arms.base import Arm
-from kabc.arms.callables import CallableArm
+from kabc.arms.callables import CallableArm, PairedArm
 from kabc.testing import ArmConformance
 
 
 class TestCallableArm(ArmConformance):
     def make_arm(self) -> Arm:
         return CallableArm(lambda n, rng: rng.normal(size=(n, 2)))
+
+
+class TestPairedArm(ArmConformance):
+    def make_arm(self) -> Arm:
+        return PairedArm(lambda n, rng, shared: rng.normal(size=(n, 2)) + shared.normal(size=(n, 1)))
 
 
 def test_a_function_has_no_end_and_gets_the_count_and_the_generator() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -179,6 +180,24 @@ def test_a_password_is_in_no_message(filled: str) -> None:
             assert "wrong-" not in str(error)
             assert word not in str(error)
             error = error.__cause__
+
+
+@pytest.mark.parametrize(
+    "database",
+    [
+        "postgresql://127.0.0.1:1/x?user=me&password=hidden-word",
+        "postgresql://127.0.0.1:1/x?sslmode=disable&sslpassword=hidden-word&sslkey=none",
+        "postgresql://127.0.0.1:1/x?password=hidden%2Dword",
+        "strange://host/x?user=me&password=hidden-word",
+        "mysql://host/x?passwd=hidden-word",  # its driver is not installed
+    ],
+)
+def test_a_password_behind_the_question_mark_is_in_no_message(database: str) -> None:
+    with pytest.raises(KabcError) as caught:
+        sql_arms(QUERY, database, arm="host")
+    said = "".join(traceback.format_exception(caught.value))
+    assert "hidden-word" not in said
+    assert "hidden%2Dword" not in said
 
 
 def test_an_unreachable_database_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import Call
@@ -23,6 +24,16 @@ def test_strategies_are_planned_side_by_side_from_a_pilot(kabc: Call, machines: 
     assert "a pilot of 60 samples of each of 4 arms" in text.out
     assert "money" not in text.out
     assert f"{plans['kabc']['samples']:,}" in text.out
+
+
+def test_the_pilot_of_many_arms_is_bounded(kabc: Call, tmp_path: Path) -> None:
+    """A plan for a thousand hosts read 200,000 rows twice, and summed all pairs of them: longer than the run."""
+    rng = np.random.default_rng(0)
+    rows = [f"h{arm},{rng.normal(4 * (arm % 2), 1):.3f}" for _ in range(150) for arm in range(160)]
+    (tmp_path / "hosts.csv").write_text("\n".join(["host,latency", *rows]))
+    facts = kabc("plan", tmp_path / "hosts.csv", "--arm", "host", "--clusters", 2, "--seed", 1, "--json").json()
+    assert facts["basis"] == "a pilot of 125 samples of each of 160 arms"
+    assert all(row["samples"] for row in facts["plans"])
 
 
 def test_a_gap_needs_no_data(kabc: Call) -> None:

@@ -60,6 +60,28 @@ def test_a_header_is_never_repeated_in_an_error(study: Path) -> None:
     assert "12345" not in told
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[sql]\nquery = 'q'\narm = 'a'\ndatabase = ['hidden-word']\n", "sql.database must be a valid string"),
+        ("delta = 'sk-hidden-word'\n" + TABLE, "delta must be a valid number, unable to parse string as a number"),
+        ("clusters = 'https://me:hidden-word@host'\n" + TABLE, "clusters must be a valid integer"),
+        ("clusters = 'host=x password=hidden-word'\n" + TABLE, "clusters must be a valid integer"),
+        (
+            "[http]\nbody = {api_key = 'hidden-word'}\nrate = {token = 'hidden-word'}\n",
+            "http.rate must be a valid number",
+        ),
+        ("[http]\nrate = [{x = 'Bearer hidden-word'}]\n", "http.rate must be a valid number"),
+        ("[commands]\nenv = {KEY = ['hidden-word']}\n[commands.run]\na = 'x'\n", "commands.env.KEY must be"),
+    ],
+)
+def test_what_looks_like_a_key_is_never_repeated_in_an_error(study: Path, text: str, told: str) -> None:
+    study.write_text(text + ("[http.endpoints]\na = 'http://localhost'\n" if "[http]" in text else ""))
+    said = complaint(study)
+    assert told in said
+    assert "hidden-word" not in said
+
+
 def test_a_mistake_on_the_command_line_names_the_option(study: Path) -> None:
     study.write_text(TABLE)
     assert complaint(study, missing="keep").startswith("--missing must be 'raise', 'drop' or 'encode'")

@@ -40,6 +40,49 @@ def test_a_key_is_hidden_in_every_form(form: str) -> None:
     assert shown.replace('"', "") == "before <***> after"
 
 
+CODES = list(KEY.encode())
+DISGUISES = {
+    "small letters": KEY.lower(),
+    "capitals": KEY.upper(),
+    "without its beginning": KEY[4:],
+    "without both ends": KEY[3:-3],
+    "backwards": KEY[::-1],
+    "letters apart": " ".join(KEY),
+    "every byte quoted": "".join(f"%{code:02x}" for code in CODES),
+    "quoted twice": quote(quote(KEY, safe=""), safe=""),
+    "bytes of Python": "".join(f"\\x{code:02x}" for code in CODES),
+    "JSON of JSON": json.dumps(json.dumps(KEY)),
+    "every letter escaped": "".join(f"\\u{code:04x}" for code in CODES),
+    "entities": "".join(f"&#{code};" for code in CODES),
+    "entities in hex": "".join(f"&#x{code:x};" for code in CODES),
+    "quoted-printable": "".join(f"={code:02X}" for code in CODES),
+    "numbers": str(CODES)[1:-1],
+    "hex with colons": KEY.encode().hex(":"),
+    "hex with spaces": KEY.encode().hex(" ").upper(),
+    "hex after another digit": "a" + KEY.encode().hex(),
+    "base32": base64.b32encode(KEY.encode()).decode(),
+    "base32 in small letters": base64.b32encode(b"me:" + KEY.encode()).decode().lower(),
+    "base64 of base64": base64.b64encode(base64.b64encode(KEY.encode())).decode(),
+    "base64 of UTF-16": base64.b64encode(KEY.encode("utf-16-le")).decode(),
+    "base64, quoted": quote(base64.b64encode(KEY.encode()).decode(), safe=""),
+    "base64 in JSON in JSON": json.dumps(json.dumps({"": base64.b64encode(KEY.encode()).decode()}))[7:-4],
+    "base64 in two lines": base64.b64encode(b"x" * 40 + KEY.encode()).decode()[:64]
+    + "\n"
+    + base64.b64encode(b"x" * 40 + KEY.encode()).decode()[64:],
+}
+
+
+@pytest.mark.parametrize("form", DISGUISES.values(), ids=list(DISGUISES))
+def test_a_key_is_hidden_in_disguise(form: str) -> None:
+    shown = hide(f"before <{form}> after", [KEY])
+    assert len(re.sub(r"[*\s\\\"]", "", shown)) <= len("before<>after") + 3, shown
+
+
+def test_short_keys_and_long_texts_leave_other_words_alone() -> None:
+    assert hide("three answers: internationalization, 0x3f", ["3"]) == "three answers: internationalization, 0x***f"
+    assert hide("x" * 20_000, [KEY]) == "x" * 5_000 + "..."
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
 def test_the_first_characters_of_a_key_that_was_cut_are_hidden(form: str) -> None:
     for size in range(16, len(form)):

@@ -286,6 +286,41 @@ DOUBTS = (
         "strategies/anytime/test_doubts.py::test_over_all_outcomes_the_factor_of_equal_arms_has_mean_at_most_1",
     ),
     Mutant(
+        "strategies/anytime/check.py",
+        "BETS, LOOKS = 0.5, 0.5",
+        "BETS, LOOKS = 1.0, 1.0",
+        "bets and looks each spend all of the 5 %",
+        "strategies/anytime/test_check.py::test_the_shares_of_bets_and_looks_add_up_to_1",
+    ),
+    Mutant(
+        "strategies/anytime/shuffles.py",
+        "if p <= level) / len(LEVELS)",
+        "if p <= level)",
+        "each level of p spends all of the share of a look",
+        "strategies/anytime/test_shuffles.py::test_over_all_ranks_the_grade_of_p_has_mean_1",
+    ),
+    Mutant(
+        "strategies/anytime/shuffles.py",
+        "for p in self.p_values) / len(LOOKS)",
+        "for p in self.p_values)",
+        "each look spends all of the share of the looks",
+        "strategies/anytime/test_shuffles.py::test_evidence_grows_look_by_look",
+    ),
+    Mutant(
+        "strategies/anytime/shuffles.py",
+        "np.mean(total >= total[0] * (1 - _ROUNDING))",
+        "np.mean(total > total[0] * (1 + _ROUNDING))",
+        "the samples do not count as a shuffle, so p may be 0",
+        "strategies/anytime/test_shuffles.py::test_the_samples_themselves_count_as_a_shuffle",
+    ),
+    Mutant(
+        "strategies/anytime/shuffles.py",
+        "np.flatnonzero(owners == arm)[:n]",
+        "np.flatnonzero(owners == arm)[-n:]",
+        "which samples a look sees depends on when the run was settled",
+        "strategies/anytime/test_shuffles.py::test_only_the_first_samples_of_each_arm_matter",
+    ),
+    Mutant(
         "strategies/anytime/wealth.py",
         "told[self.claimed] = 0",
         "pass",
@@ -294,4 +329,35 @@ DOUBTS = (
     ),
 )
 
-MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS, *DOUBTS)
+PAIRED = (
+    Mutant(
+        "core/evidence/blocks.py",
+        "if many == 1 and not self.paired:",
+        "if many == 1:",
+        "bets on matched samples as if they were independent",
+        "strategies/anytime/test_paired.py::test_over_all_orders_of_a_match_a_bet_is_fair",
+    ),
+    Mutant(
+        "strategies/anytime/doubts.py",
+        "-by_arm[its_sides[:, kind] < 0, :, kind]",
+        "by_arm[its_sides[:, kind] < 0, :, kind]",
+        "the two parts of a split have different scores",
+        "strategies/anytime/test_paired.py::test_over_all_orders_a_bet_on_a_split_is_fair",
+    ),
+    Mutant(
+        "strategies/anytime/inference.py",
+        "dict.fromkeys(wanted, min(wanted.values())) if self.learning.paired else wanted",
+        "wanted",
+        "samples of a representative that are in no match",
+        "strategies/anytime/test_paired.py::test_all_arms_of_a_round_are_asked_for_as_many_samples",
+    ),
+    Mutant(
+        "running/watch.py",
+        "0.0 if self._paired else max(0.0",
+        "max(0.0",
+        "arms that share prompts are watched as if they were independent",
+        "running/test_paired.py::test_arms_that_share_inputs_are_not_watched_as_if_they_were_independent",
+    ),
+)
+
+MUTANTS = (*SHARES, *LIMITS, *BETS, *DECISIONS, *DOUBTS, *PAIRED)

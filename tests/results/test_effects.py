@@ -15,8 +15,8 @@ from scipy.stats import ks_2samp
 import kabc
 from kabc.results.effects import numbers
 from kabc.results.effects.compute import effects_of
-from kabc.results.effects.values import Effects
-from kabc.results.effects.words import figure, per_cent, ratio
+from kabc.results.effects.values import Contrast, Effects
+from kabc.results.effects.words import contrast_text, figure, per_cent, ratio
 from tests.results.examples import answer
 
 
@@ -226,10 +226,30 @@ def test_a_group_has_one_line_with_its_unit() -> None:
     seconds = {"a": spaced(0.95, 1.05), "b": spaced(0.95, 1.05), "c": 1.03 * spaced(0.95, 1.05)}
     lines = str(with_samples("ab|c", seconds, columns=("seconds",))).splitlines()
     assert lines[1] == "  group 2, 1 arm: c"
-    assert lines[2].startswith("    seconds: median 1.0300, 5-95 % 0.9837 to 1.0763; median 1.030 times group 1 (1.01")
-    assert lines[2].endswith("); spread 1.0 times")
+    assert lines[2].startswith("    seconds: median 1.0300, 5-95 % 0.9837 to 1.0763; median 3.0 % above group 1 (1.")
+    assert lines[2].endswith(" %); spread 1.0 times")
     assert lines[4] == "    seconds: median 1.0000, 5-95 % 0.9550 to 1.0450"
     assert "guarantee" in lines[5]
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (1.033, 1.026, 1.041, "median 3.3 % above group 1 (2.6 to 4.1 %)"),
+        (0.979, 0.933, 1.013, "median 2.1 % below group 1 (-1.3 to 6.7 %)"),
+        (1.0005, 1.0003, 1.0007, "median 0.050 % above group 1 (0.030 to 0.070 %)"),
+        (1.05, 1.0, math.inf, "median 1.050 times group 1 (1.000 to inf)"),
+        (1.1, 1.05, 1.2, "median 1.100 times group 1 (1.050 to 1.200)"),
+    ],
+)
+def test_small_ratios_are_said_in_per_cent(value: float, low: float, high: float, words: str) -> None:
+    """Three per cent slower is what people say, not 1.03 times."""
+    assert contrast_text(Contrast("ratio", value, low, high, 1.0), " group 1") == words
+
+
+def test_without_a_group_they_are_higher_or_lower() -> None:
+    assert contrast_text(Contrast("ratio", 1.02, 0.99, 1.05, 1.0), "") == "median 2.0 % higher (-1.0 to 5.0 %)"
+    assert contrast_text(Contrast("ratio", 0.98, 0.95, 1.01, 1.0), "") == "median 2.0 % lower (-1.0 to 5.0 %)"
 
 
 def test_only_the_columns_that_distinguish_most_are_printed() -> None:

@@ -22,11 +22,23 @@ def test_a_line_names_the_arm_the_kinds_and_the_last_message() -> None:
     assert failure_lines({}) == []
 
 
-def test_many_arms_and_kinds_are_cut() -> None:
-    arms: dict[Any, Failures] = {i: Failures(i, {"timeout": i}, "x", 100) for i in range(1, 9)}
+def test_arms_that_failed_in_the_same_way_share_a_line() -> None:
+    arms: dict[Any, Failures] = {i: Failures(i, {"timeout": i}, f"message {i}", 100) for i in range(1, 9)}
+    arms["odd"] = Failures(1, {"status 500": 1}, "x", 2)
+    odd, others = failure_lines(arms)
+    assert odd == "failures: 1 of 2 tries of odd (status 500: 1; last: x)"
+    named, how = others.split(" (")
+    assert named == (
+        "failures: 8 of 100 tries of 8, 7 of 100 tries of 7, 6 of 100 tries of 6 and 15 of 500 tries of 5 more arms"
+    )
+    assert how == "timeout: 36; last: message 8)"
+
+
+def test_many_ways_to_fail_are_cut() -> None:
+    arms: dict[Any, Failures] = {i: Failures(i, {f"status {i}": i}, "x", 100) for i in range(1, 9)}
     lines = failure_lines(arms)
     assert len(lines) == 4
-    assert lines[0].startswith("failures: 8 of 100 tries of 8")
+    assert lines[0].startswith("failures: 8 of 100 tries of 8 (")
     assert lines[-1] == "failures: and 15 of 500 tries of 5 more arms"
     many = Failures(21, {f"status {i}": i for i in range(1, 7)}, "x", 100)
     assert "(status 6: 6, status 5: 5, status 4: 4, status 3: 3, other: 3; last: x)" in failure_lines({"a": many})[0]

@@ -28,7 +28,12 @@ def test_a_result_differs_from_one_of_another_run() -> None:
     assert example("bets") != "bets"
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Result)])
+def test_a_run_that_took_longer_gave_the_same_result() -> None:
+    result = example("bets")
+    assert dataclasses.replace(result, seconds=result.seconds + 1) == result
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Result) if field.name != "seconds"])
 def test_a_result_differs_if_one_field_differs(field: str) -> None:
     result = example("bets")
     assert dataclasses.replace(result, **{field: changed(getattr(result, field))}) != result

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 import kabc
 from kabc.arms.base import NamedArms
 from kabc.arms.callables import CallableArm
+from kabc.report import report_html
 from tests.running.examples import normal, three_groups
 
 
@@ -50,10 +51,18 @@ def test_the_smallest_groups_are_printed_first() -> None:
         "group 1, 2 arms: a, c",
         "group 2, 2 arms: b, e",
     ]
-    assert lines[-2:] == [
-        "K: no group looks like two",
-        "few samples: only a strong dependence or drift would show in 8 samples of an arm",
-    ]
+    assert lines[-1] == "K: no group looks like two; small differences may be missed"
+
+
+def test_what_so_few_samples_could_not_show_stands_right_below_the_answer() -> None:
+    result = kabc.cluster(three_groups(), 3, seed=0)
+    few = "few samples: only a strong dependence or drift would show in 8 samples of an arm"
+    assert str(result).splitlines()[1] == few
+    assert result.certificate().splitlines()[2] == few
+    assert few in result.guarantee.assumptions  # and so in its JSON
+    assert few in result._repr_html_()
+    report = report_html(result)
+    assert report.index("Few samples: only a strong") < report.index('class="facts"')
 
 
 def test_notes_columns_and_price_of_the_arms_reach_the_result() -> None:

@@ -125,11 +125,33 @@ def doubtful(**settings: Any) -> kabc.Result:
     return kabc.cluster(arms, 2, seed=0, progress=False, **settings)
 
 
+def test_python_and_json_carry_the_condition_that_does_not_hold() -> None:
+    """Pairs told apart are evidence, and here they prove nothing: whoever reads them finds that beside them."""
+    result = doubtful()
+    assert result.evidence.n_told_apart
+    assert result.conditional_on == "samples came in no particular order and there are exactly 2 groups"
+    assert result.n_groups_at_least == 1
+    document = result.to_dict()
+    assert document["conditional_on"] == result.conditional_on
+    assert (document["n_groups_at_least"], document["certified"]) == (1, False)
+    assert doubtful(watch=False).n_groups_at_least == 2
+
+
+def test_intervals_of_effects_say_that_they_are_too_narrow_where_samples_may_depend_on_each_other() -> None:
+    caveat = "(too narrow if samples depend on each other)"
+    for dependent in (doubtful(), doubtful(watch=False, block=4)):
+        assert caveat in str(dependent)
+        assert caveat in str(dependent.effects)
+        assert caveat in report_html(dependent)
+        assert caveat in dependent._repr_html_()
+    assert caveat not in str(doubtful(watch=False)) + report_html(doubtful(watch=False))
+
+
 def test_text_certificate_and_report_say_it_first(tmp_path: Path) -> None:
     result = doubtful()
     first = str(result).splitlines()[0]
     assert first.startswith(f"Doubtful: in b {watch.DRIFT} (evidence over 1,000,000 : 1), so nothing is certified (")
-    assert "would be certified if samples came in no particular order: at least 2 groups" in str(result)
+    assert f"would be certified if {result.conditional_on}: 2 of 3 pairs are told apart" in str(result)
     assert "certified, wrong" not in str(result)
     certificate = result.certificate()
     assert "Claim, void because an assumption does not hold: " in certificate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
@@ -11,18 +12,22 @@ from typing import Any, NoReturn
 import numpy as np
 
 from kabc.arms.checks import expect, is_whole
+from kabc.core.errors import ArmError
 
 
 class AsyncArm:
-    """A coroutine function that gives one sample, a number or a row of them: ``async def f(rng)``.
+    """A coroutine function: ``async def f(rng)`` gives one sample, ``async def f(n, rng)`` gives n of them.
 
-    At most `concurrency` samples are drawn at the same time. They run in an event loop in its own thread. The loop
-    stays open until `close`, so that the function can keep a client open. Each sample has its own generator, so the
-    answer does not depend on which sample ends first. The first error cancels the others and is raised unchanged.
+    At most `concurrency` calls of the first kind are made at the same time. Each has its own generator, so the answer
+    does not depend on which one ends first. The first error cancels the others and is raised unchanged. All calls run
+    in an event loop in its own thread. The loop stays open until `close`, so that the function can keep a client open.
     """
 
-    def __init__(self, function: Callable[[np.random.Generator], Awaitable[Any]], concurrency: int = 8) -> None:
+    waits = True  # drawn at the same time as other arms that wait
+
+    def __init__(self, function: Callable[..., Awaitable[Any]], concurrency: int = 8) -> None:
         expect(is_whole(concurrency) and concurrency > 0, "concurrency", concurrency, "a whole number, 1 or more")
+        self._gives_all = _gives_all(function)
         self.function = function
         self.concurrency = concurrency
         self._home: _Home | None = None
@@ -39,10 +44,10 @@ class AsyncArm:
     def remaining(self) -> None:
         return None
 
-    def draw(self, n: int, rng: np.random.Generator) -> list[Any]:  # n values or rows
+    def draw(self, n: int, rng: np.random.Generator) -> Any:  # n values or rows
         if self._home is None:
             self._home = _Home()
-        future = asyncio.run_coroutine_threadsafe(self._all(rng.spawn(n)), self._home.loop)
+        future = asyncio.run_coroutine_threadsafe(self._samples(n, rng), self._home.loop)
         try:
             return future.result()
         finally:
@@ -53,6 +58,9 @@ class AsyncArm:
         if self._home is not None:
             self._home.close()
             self._home = None
+
+    async def _samples(self, n: int, rng: np.random.Generator) -> Any:
+        return await (self.function(n, rng) if self._gives_all else self._all(rng.spawn(n)))
 
     async def _all(self, generators: list[np.random.Generator]) -> list[Any]:
         results: list[Any] = [None] * len(generators)
@@ -70,6 +78,21 @@ class AsyncArm:
     async def _work(self, waiting: Iterator[tuple[int, np.random.Generator]], results: list[Any]) -> None:
         for position, rng in waiting:
             results[position] = await self.function(rng)
+
+
+def _gives_all(function: Callable[..., Any]) -> bool:
+    """Whether one call gives all samples of a draw: f(n, rng), not f(rng). Arguments with defaults do not count."""
+    signature = inspect.signature(function)
+    needed = [one for one in signature.parameters.values() if one.default is one.empty]
+    by_place = [one for one in needed if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    by_name = [one for one in needed if one.kind is one.KEYWORD_ONLY]
+    if by_name or len(by_place) not in (1, 2):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise ArmError(
+            f"async def {name}{signature} is no arm; write async def {name}(rng) for one sample, or "
+            f"async def {name}(n, rng) for n of them"
+        )
+    return len(by_place) == 2
 
 
 class _Home:

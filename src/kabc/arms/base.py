@@ -21,10 +21,12 @@ class Arm(Protocol):
     """A source of samples. `draw` must give n independent samples, one row each.
 
     It may also have: `close()`, called when a run ends; `one_at_a_time`, True if it is to be drawn sample by sample, in
-    turn with others; `n_paid`, how many calls it has made so far, so that those without a sample are on the bill too;
-    `failed(n)`, n rows that stand for failed samples; `failures`, a `Failures`: how
-    many of its tries failed so far; `waiting`, a line for people while it waits for something;
-    `stop()`, called when the run ends while it is drawn in another thread.
+    turn with others; `waits`, True if a draw is mostly waiting, so that others may be drawn at the same time; `n_paid`,
+    how many calls it has made so far, so that those without a sample are on the bill too; `failed(n)`, n rows that
+    stand for failed samples; `paired`, True if `draw` takes a third argument, a generator that is the same for all arms
+    of a round, for what their samples share; `failures`, a `Failures`: how many of its tries failed so far; `waiting`,
+    a line for people while it waits for something; `stop()`, called when the run ends while it is drawn in another
+    thread.
     """
 
     @property
@@ -67,8 +69,11 @@ def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.r
     """An arm from a function draw(n, rng), a coroutine function or a pool. `rng` decides the order of a pool."""
     if isinstance(source, Arm):
         return source
-    if inspect.iscoroutinefunction(source):
-        return AsyncArm(source)
+    if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
+        try:
+            return AsyncArm(source)  # type: ignore[arg-type]
+        except ArmError as error:
+            raise error.of_arm(name) from None
     if callable(source):
         return CallableArm(source)
     if isinstance(source, str | bytes | dict) or source is None:

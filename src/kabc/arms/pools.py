@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.errors import ArmError, SampleError
-from kabc.core.samples import as_array
+from kabc.core.samples import as_rows
 from kabc.core.words import counted
 
 
@@ -21,7 +21,7 @@ class PoolArm:
 
     def __init__(self, name: object, rows: ArrayLike, rng: np.random.Generator) -> None:
         try:
-            self._rows: NDArray[Any] = as_array(rows)
+            self._rows: NDArray[Any] = as_rows(rows)
         except SampleError as error:
             if np.ma.is_masked(rows):  # without its mask, what is missing would be a value
                 raise error.of_arm(name) from None

@@ -22,6 +22,7 @@ from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.secrets import hide, hide_url, url_secrets
 from kabc.core.words import counted
 
 if TYPE_CHECKING:
@@ -187,11 +188,11 @@ def _engine(database: str) -> Engine:
         ) from None
     except sqlalchemy.exc.NoSuchModuleError:
         raise SettingsError(
-            f"database {url.render_as_string()!r} needs a driver of SQLAlchemy for {url.drivername!r}; install one"
+            f"database {_shown(url)!r} needs a driver of SQLAlchemy for {url.drivername!r}; install one"
         ) from None
     except ModuleNotFoundError as error:
         extra = "'kabc[postgres]'" if url.get_backend_name() == "postgresql" else str(error.name)
-        raise SettingsError(f"database {url.render_as_string()!r} needs {error.name}; pip install {extra}") from None
+        raise SettingsError(f"database {_shown(url)!r} needs {error.name}; pip install {extra}") from None
     return engine
 
 
@@ -206,9 +207,8 @@ def _connected(engine: Engine) -> Iterator[Connection]:
     try:
         connection = streaming.connect()
     except exc.DBAPIError as error:
-        place = engine.url.render_as_string(hide_password=True)
         raise ArmError(
-            f"cannot reach database {place}: {_their_words(error, engine.url)}; "
+            f"cannot reach database {_shown(engine.url)}: {_their_words(error, engine.url)}; "
             "check that it is running, and its address and name"
         ) from None
     with connection:
@@ -224,10 +224,14 @@ def _connected(engine: Engine) -> Iterator[Connection]:
             connection.rollback()  # nothing is written
 
 
+def _shown(url: URL) -> str:
+    """The address without its passwords, wherever they stand in it."""
+    return hide_url(url.render_as_string(hide_password=False))
+
+
 def _their_words(error: Any, url: URL) -> str:
-    """The first line of the database's own message, without the password."""
-    words = first_line(error.orig)
-    return words.replace(str(url.password), "***") if url.password else words
+    """The first line of the database's own message, without passwords."""
+    return hide(first_line(error.orig), url_secrets(url.render_as_string(hide_password=False)))
 
 
 def _copied(connection: Connection, query: str, arm: str | None) -> Rows:

@@ -95,11 +95,13 @@ ToleranceOption = Annotated[
     typer.Option(
         "--tolerance",
         metavar="SIZE|COLUMN=SIZE,...",
-        help="Instead of --clusters: the smallest difference that matters, such as 2%, '0.2 sd', 5 or 'p50=2%,p99=10%'.",
+        help="Instead of --clusters: the smallest difference that matters, such as 2%, '0.2 sd' or 'p50=2%,p99=10%'.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
-Workers = Annotated[int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1.")]
+Workers = Annotated[
+    int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1; endpoints all at once.")
+]
 WatchIt = Annotated[
     bool | None,
     typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),

@@ -24,7 +24,8 @@ from kabc.planning.plan import plan, plural_of_gap
 from kabc.planning.schedule import Plan
 from kabc.running.inputs import suitable_kernel
 
-_MOST_ROWS = 200  # default pilot rows of a finite arm
+_MOST_ROWS = 200  # default pilot rows of a finite arm,
+_ALL_ROWS = 20_000  # and of all arms together: reading more would take longer than the run
 _LIVE_ROWS = 20  # default pilot rows of an arm whose samples may cost money
 _SIMULATED = "anytime"
 _BY_KERNEL = ("kabc-tight", "kabc")
@@ -112,10 +113,11 @@ def _from_pilot(config: Config, seed: int, panel: LivePanel, save: str | None) -
 def _drawn(arms: NamedArms, config: Config, seed: int, panel: LivePanel) -> Samples:
     """The first samples of each arm."""
     pilot: Samples = {}
+    rows = max(_LIVE_ROWS, min(_MOST_ROWS, _ALL_ROWS // len(arms)))
     for number, (name, arm) in enumerate(arms.items()):
         panel.doing(f"pilot: arm {number + 1} of {len(arms)}")
         left = arm.remaining
-        wanted = config.pilot or (_LIVE_ROWS if left is None else _MOST_ROWS)
+        wanted = config.pilot or (_LIVE_ROWS if left is None else rows)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         pilot[name] = np.asarray(arm.draw(wanted if left is None else min(wanted, left), rng))
     return pilot
@@ -128,8 +130,8 @@ def _row(name: str, make: Callable[[], Any], cost: Cost) -> Row:
     except SettingsError as error:
         return Row(name, None, None, None, None, exits.for_the_shell(str(error)))
     samples = made.expected_samples
-    open_end = not isinstance(made, Plan) and made.n_given_up > 0
-    remark = "some simulated runs were stopped undecided; they need more samples" if open_end else ""
+    open_end = not isinstance(made, Plan) and made.given_up
+    remark = "the simulated run was given up undecided; it needs more samples" if open_end else ""
     return Row(name, samples, made.sure_samples, cost.money(samples), cost.duration(samples), remark)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from kabc.config.models import SECTIONS, Config, Endpoint
+from kabc.core.secrets import is_secret_name, looks_secret, url_secrets
 
 # keys that are spelled in another way on the command line
 _OPTION = {"path": "a data file", "query": "--sql", "run": "--command", "options": "--option"}
@@ -52,9 +53,17 @@ def _what(error: ErrorDetails, path: list[str], option: str, by_option: bool) ->
     if error["type"] == "missing":
         return f"is missing; give {option}, or {path[-1]} in [{path[0]}] of the --config file"
     reason = error["msg"].replace("Input should be", "must be")
-    secret = {"headers", "env"} & set(path)  # where keys may stand
-    value = "" if secret else f", got {error['input']!r}"
-    return reason + value
+    may_hold_keys = {"headers", "env", "database"} & set(path) or any(map(is_secret_name, path))
+    return reason if may_hold_keys or _secret(error["input"]) else f"{reason}, got {error['input']!r}"
+
+
+def _secret(value: Any) -> bool:
+    """Whether a value of any type holds what looks like a key or a password."""
+    if isinstance(value, Mapping):
+        return any(is_secret_name(str(key)) or _secret(part) for key, part in value.items())
+    if isinstance(value, list):
+        return any(map(_secret, value))
+    return isinstance(value, str) and (looks_secret(value) or bool(url_secrets(value)))
 
 
 def _allowed(path: list[str]) -> str:

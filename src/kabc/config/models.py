@@ -82,8 +82,10 @@ class Http(_Strict):
     headers: dict[str, str] | None = None
     body: Any = None
     prompts: str | list[str] | None = None
+    paired: bool = False
     value: str | None = None
-    kind: Literal["number", "text", "latency"] = "number"
+    kind: Literal["number", "category", "text", "latency"] = "number"
+    logprob: str | None = None
     columns: list[str] | None = None
     concurrency: int = Field(default=4, ge=1)
     rate: float | None = Field(default=None, gt=0)
@@ -110,7 +112,7 @@ class Config(_Strict):
     check_k: bool | None = None
     tolerance: str | float | dict[str, str | float] | None = None  # checked with the columns
     seed: int | None = Field(default=None, ge=0)
-    workers: int = Field(default=1, ge=1)
+    workers: int | None = Field(default=None, ge=1)
     watch: bool = True
     save: str | None = None
     report: str | None = None

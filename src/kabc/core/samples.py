@@ -46,6 +46,15 @@ def as_array(samples: ArrayLike, dtype: Any = None) -> NDArray[Any]:
         ) from error
 
 
+def as_rows(samples: ArrayLike) -> NDArray[Any]:
+    """An array of any type, in which numbers beside texts stay numbers: they become an array of objects."""
+    raw = as_array(samples)
+    if raw.dtype.kind != "U" or isinstance(samples, np.ndarray):
+        return raw
+    as_given = as_array(samples, object)
+    return raw if all(isinstance(value, str) for value in as_given.ravel().tolist()) else as_given
+
+
 def two_dimensional(samples: NDArray[Any]) -> NDArray[Any]:  # (n,) or (n, d) -> (n, d)
     """One row for each sample, and at least one row and one column."""
     if samples.ndim not in (1, 2) or samples.size == 0:

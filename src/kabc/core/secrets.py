@@ -1,23 +1,23 @@
 """Hide keys and passwords in texts that people read.
 
-A server may quote a key in any form: as it is, percent-encoded, in base64, in hex, or cut. So a key is hidden in all
-common forms, and also where only its first 8 characters are there.
+A server may quote a key in any form: as it is, percent-encoded, in base64, in hex, or cut. So the text is decoded in
+all common ways, and a key is hidden wherever 8 characters of it follow each other.
 """
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
+
+from kabc.core.disguises import View, views
 
 MARK = "***"
 
-_SHORTEST_PREFIX = 8  # characters of a key that are hidden where the rest was cut off
-_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=")
+_SHORTEST_PART = 8  # characters of a key that are hidden where the rest is missing
+_SHORTEST_CODE = 4  # characters of a key that is looked for in decoded texts: less is in every second word
+_LONGEST = 5_000  # characters of a text that are looked at; the rest is left out
 
 Span = tuple[int, int, str]  # where a secret begins and ends, and what stands there instead
 
@@ -36,8 +36,16 @@ def hide(text: str, secrets: Iterable[str], mark: str = MARK) -> str:
 
 def hide_as(text: str, marks: Mapping[str, str]) -> str:
     """The text with each secret replaced by a mark of its own."""
-    found = sorted(span for secret, mark in marks.items() if secret for span in _spans(text, secret, mark))
-    return _replaced(text, found)
+    text = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    parts = [(_parts(secret), mark) for secret, mark in marks.items() if secret]
+    if not any(len(text) >= len(part) for some, _ in parts for part in some):
+        return text  # most texts of an answer are shorter than a key
+    found: set[Span] = set()
+    for view in views(text):
+        decoded = view.text != text
+        for some, mark in parts:
+            found.update(_spans(view, (part for part in some if len(part) >= _SHORTEST_CODE or not decoded), mark))
+    return _replaced(text, sorted(found))
 
 
 def _replaced(text: str, found: list[Span]) -> str:
@@ -52,57 +60,27 @@ def _replaced(text: str, found: list[Span]) -> str:
 # ---------------------------------------------------------------- the forms of a key
 
 
-def _spans(text: str, secret: str, mark: str) -> Iterator[Span]:
-    plain, encoded = _forms(secret)
-    for form in plain:
-        for start in _starts(text, form):
-            yield start, start + _common(text[start : start + len(form)], form), mark
-    for form in encoded:
-        for start in _starts(text, form):
-            yield *_word(text, start), mark
+def _spans(view: View, parts: Iterable[str], mark: str) -> Iterator[Span]:
+    text = _lower(view.text)
+    for part in parts:
+        start = text.find(part)
+        while start >= 0:
+            yield *view.part(start, start + len(part)), mark
+            start = text.find(part, start + 1)
 
 
-def _forms(secret: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Texts that stand for a key, and parts of base64 that do wherever it begins in what was encoded."""
-    data = secret.encode(errors="surrogatepass")
-    escaped = {quote(data, safe=""), quote(data), quote_plus(data), html.escape(secret)}
-    escaped |= {re.sub("%..", lambda code: code.group().lower(), form) for form in escaped}
-    as_json = {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
-    as_json |= {form.replace("/", "\\/") for form in as_json}
-    in_hex = {data.hex(), data.hex().upper()} if len(data) > 2 else set()
-    inner = {part for offset in range(3) for part in _base64_parts(data, offset) if len(part) >= _SHORTEST_PREFIX // 2}
-    return frozenset({secret, *escaped, *as_json, *in_hex}), frozenset(inner)
+def _parts(secret: str) -> set[str]:
+    """What gives a key away: every part of it of 8 characters, forwards and backwards. A short key only as a whole."""
+    in_bytes = secret.encode(errors="surrogatepass").decode("latin-1")
+    words = {_lower(form) for text in (secret, in_bytes) for form in (text, re.sub(r"[\s+]", "", text)) if form}
+    size = _SHORTEST_PART
+    forwards = {word[i : i + size] for word in words for i in range(len(word) - size + 1)}
+    return forwards | {part[::-1] for part in forwards} | {_lower(secret)}
 
 
-def _base64_parts(data: bytes, offset: int) -> Iterator[str]:
-    """The part of base64 that depends on the key alone, where it begins `offset` bytes into a group of three."""
-    padded = b"\0" * offset + data
-    first, last = -(-offset * 8 // 6), len(padded) * 8 // 6
-    yield base64.b64encode(padded).decode()[first:last]
-    yield base64.urlsafe_b64encode(padded).decode()[first:last]
-
-
-def _starts(text: str, form: str) -> Iterator[int]:
-    """Where the form begins in the text, or where its first characters do."""
-    begin = form[:_SHORTEST_PREFIX]
-    start = text.find(begin)
-    while start >= 0:
-        yield start
-        start = text.find(begin, start + 1)
-
-
-def _common(text: str, form: str) -> int:
-    return next((i for i, (a, b) in enumerate(zip(text, form, strict=False)) if a != b), min(len(text), len(form)))
-
-
-def _word(text: str, start: int) -> tuple[int, int]:
-    """The whole word of base64 around this place: what stands beside a key in it, such as a user, is of no use."""
-    end = start
-    while start > 0 and text[start - 1] in _BASE64:
-        start -= 1
-    while end < len(text) and text[end] in _BASE64:
-        end += 1
-    return start, end
+def _lower(text: str) -> str:
+    """Small letters, one for each: some have two."""
+    return text.lower() if len(text.lower()) == len(text) else "".join(one.lower()[0] for one in text)
 
 
 # ---------------------------------------------------------------- addresses

@@ -1,7 +1,8 @@
 """What a pilot says of the groups: a guess of labels, gap and variance, or that it is too small to say anything.
 
 A partition that was chosen on some samples looks good on the same samples, even if all arms are equal. So groups are
-guessed on one half of the pilot and measured on the other half.
+guessed on one half of the pilot and looked for in the other half. If they are there, all rows say how far they are
+apart: a half would say it with twice the noise.
 
 | symbol | here      | meaning                                                                                 |
 |--------|-----------|-----------------------------------------------------------------------------------------|
@@ -103,15 +104,15 @@ def guessed_groups(kernel: Kernel, rows: Rows, n_clusters: int | None) -> Guesse
     first, second = (Measured.of(kernel, [x[part::2] for x in rows]) for part in (0, 1))
     if n_clusters is None:
         n_clusters = _groups_shown(first, second)
-    gap = _smallest(second, first.groups(n_clusters), n_clusters)
-    if gap is None:
+    whole = Measured.of(kernel, rows)
+    labels = whole.groups(n_clusters)
+    gap = _smallest(whole, labels, n_clusters)
+    if gap is None or _smallest(second, first.groups(n_clusters), n_clusters) is None:
         shown = f"{n_clusters} groups" if n_clusters > 1 else "any difference"
         raise SettingsError(
             f"{counted(fewest, 'sample')} of each arm do not show {shown}, so what a run will cost cannot be told yet; "
             "take a larger pilot, or assume a gap with gap="
         )
-    whole = Measured.of(kernel, rows)
-    labels = whole.groups(n_clusters)
     squared, _ = whole.between(labels)
     seen = math.sqrt(max(gap, float(squared[~np.eye(len(squared), dtype=np.bool_)].min(initial=math.inf))))
     return Guessed(labels, math.sqrt(gap), seen, float(whole.variances.max()))

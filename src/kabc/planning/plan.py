@@ -15,18 +15,23 @@ from kabc.core.embeddings import RandomFeatures
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points
+from kabc.core.scores.maps import Fourier, Ranks, Scaled
 from kabc.core.settings import positive_number
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
-from kabc.planning.estimates import guessed_groups
-from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse
+from kabc.planning.estimates import Guessed, guessed_groups
+from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse, rehearse_on
 from kabc.planning.schedule import Plan, scheduled
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
 Pilot = Mapping[Any, ArrayLike] | Sequence[ArrayLike]
 
-_MOST_ROWS = 2000
+_MOST_ROWS = 2000  # whose pairs are all summed
+
+# Simulated runs of anytime take about as many samples with two of its experts and without the check of K, which draws
+# little, but they compute a quarter as long (benchmarks/plan.py).
+_QUICK: dict[str, dict[str, Any]] = {"anytime": {"check_k": False, "maps": (Ranks(), Fourier(Scaled(), 1.0))}}
 
 
 @overload
@@ -109,7 +114,7 @@ def plan(
         Its bounds enter the plan. Default: Gaussian, with the median heuristic if there is a pilot.
     strategy : str, optional
         As for `kabc.cluster`: "anytime"; if a kernel or `embedded_gap` is given, "kabc". For "anytime" no bound is
-        proved: the plan is a guess from simulated runs.
+        proved: the plan is a guess from a simulated run.
     strategy_options : mapping, optional
         As for `kabc.cluster`.
     price : float, default 0
@@ -117,7 +122,7 @@ def plan(
     seconds_per_sample : float, default 0
         If it is given, the plan is also printed in time.
     progress : bool or callable, default True
-        As for `kabc.cluster`. Only simulated runs take long: about as long as the run itself computes.
+        As for `kabc.cluster`. Only a simulated run takes long, but not as long as the run itself computes.
 
     Returns
     -------
@@ -128,8 +133,8 @@ def plan(
     --------
     >>> import kabc
     >>> guess = kabc.plan(2, 2, 0.2, gap=5.0, progress=False)
-    >>> guess.samples
-    (10, 10, 12, 10, 10)
+    >>> guess.expected_samples
+    10
     >>> plan = kabc.plan(12, 3, 0.05, gap=1.0, strategy="kabc-tight")
     >>> plan.expected_samples < plan.sure_samples
     True
@@ -150,7 +155,8 @@ def plan(
     if not needs_kernel(strategy):
         if kernel is not None or embedded_gap is not None:
             raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
-        make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, strategy_options)
+        options = _QUICK.get(strategy, {}) | dict(strategy_options or {})
+        make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, options)
         return replace(_simulated(strategy, make, gap, rows, Ticker(progress)), cost=cost)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
@@ -174,7 +180,7 @@ def _assumed(
 ) -> tuple[float, float]:
     """Distance of the mean embeddings of the closest groups, and the variance."""
     if rows:
-        guessed = guessed_groups(kernel, rows, planned.n_clusters)
+        guessed = guessed_groups(_quick(kernel, rows), rows, planned.n_clusters)
         return guessed.gap, guessed.variance
     if gap is not None:
         return embedded(positive_number("gap", gap), kernel)
@@ -233,16 +239,28 @@ def _simulated(
     name: str, make: Callable[[], Strategy], gap: float | None, rows: list[NDArray[Any]], show: Ticker
 ) -> SimulatedPlan:
     strategy = make()
+    facts = (name, strategy.n_arms, strategy.n_clusters, strategy.delta)
     if rows:
-        guessed = guessed_groups(_quick_kernel(rows), rows, strategy.n_clusters)
+        try:
+            guessed = _guessed(rows, strategy.n_clusters)
+        except SettingsError:  # its kernel is no expert for every difference; the strategy may see them all
+            alone = None if strategy.n_clusters is None else rehearse_on(make, rows, show)
+            if alone is None:
+                raise
+            return SimulatedPlan(*facts, "which takes the pilot's samples", alone, given_up=False)
         instance = SimulatedArms.of_rows(rows, guessed.labels, blur=1 - guessed.gap / guessed.seen)
-        source = f"which draw from the pilot's samples, pooled by {counted(guessed.n_groups, 'guessed group')}"
+        groups = counted(guessed.n_groups, "guessed group")
+        source = f"which takes the pilot's samples, then draws from them, pooled by {groups}"
     else:
         assert strategy.n_clusters is not None
         instance = SimulatedArms.of_normals(positive_number("gap", gap), strategy.n_arms, strategy.n_clusters)
         source = f"of normal arms, means of neighbouring groups {gap:g} {plural_of_gap(gap)} apart"
     samples, given_up = rehearse(make, instance, show)
-    return SimulatedPlan(name, strategy.n_arms, strategy.n_clusters, strategy.delta, source, samples, given_up)
+    return SimulatedPlan(*facts, source, samples, given_up)
+
+
+def _guessed(rows: list[NDArray[Any]], n_clusters: int | None) -> Guessed:
+    return guessed_groups(_quick(Gaussian.from_pilot(np.concatenate(rows)), rows), rows, n_clusters)
 
 
 def plural_of_gap(gap: float | None) -> str:
@@ -250,11 +268,11 @@ def plural_of_gap(gap: float | None) -> str:
     return "standard deviation" if gap == 1 else "standard deviations"
 
 
-def _quick_kernel(rows: list[NDArray[Any]]) -> Kernel:
-    """A kernel to guess groups with; many rows are summed by features, because all pairs of them would take long."""
-    pooled = np.concatenate(rows)
-    kernel = Gaussian.from_pilot(pooled)
-    return kernel if len(pooled) <= _MOST_ROWS else RandomFeatures(kernel, n_features=256)
+def _quick(kernel: Kernel, rows: list[NDArray[Any]]) -> Kernel:
+    """The kernel to guess groups with: many rows are summed by features, because all pairs of them would take long."""
+    if not isinstance(kernel, Gaussian) or sum(map(len, rows)) <= _MOST_ROWS:
+        return kernel
+    return RandomFeatures(kernel, n_features=256)
 
 
 def _not_negative(name: str, value: float) -> float:

@@ -1,10 +1,13 @@
-"""What a strategy without a schedule will cost: a few simulated runs. This is a guess; no bound is proved."""
+"""What a strategy without a schedule will cost: a simulated run. This is a guess; no bound is proved.
+
+It takes the samples of a pilot first, where there is one: that far it is a run like the real one. Then it draws arms
+that are made up. There is only one, so that a plan takes less time than the run that it plans (benchmarks/plan.py).
+"""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +20,22 @@ from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.progress import Ticker
 from kabc.strategies.base import Request, Strategy
 
-_RUNS = 5
-_FEW_SAMPLES = 100  # one simulated run computes as long as the run itself: more only while all together are this short
+_TRIES = 10  # simulated runs that may go wrong
 _MOST_SAMPLES = 50_000  # a simulated run that needs more is given up
 
 
 @dataclass(frozen=True)
 class SimulatedPlan:
-    """What simulated runs of a strategy took. Print it for a table. This is a guess: no bound is proved.
+    """What a simulated run of a strategy takes. Print it for a table. This is a guess: no bound is proved.
 
     Attributes
     ----------
     n_clusters : int or None
-        K. None: runs went on until all different arms were told apart.
-    samples : tuple of int
-        Samples of each run. One long run, or up to five short ones, so that a plan computes about as long as the run.
-    n_given_up : int
-        Runs that were given up before they were decided.
+        K. None: the run went on until all different arms were told apart.
+    expected_samples : int
+        Samples of the simulated run.
+    given_up : bool
+        Whether it was given up before it was decided: it needs more samples.
     source : str
         Where the simulated arms come from, in words.
     cost : Cost
@@ -43,8 +45,8 @@ class SimulatedPlan:
     --------
     >>> import kabc
     >>> plan = kabc.plan(n_arms=2, n_clusters=2, delta=0.2, gap=5.0, progress=False)
-    >>> len(plan.samples), plan.n_given_up, plan.sure_samples is None
-    (5, 0, True)
+    >>> plan.expected_samples < 100, plan.given_up, plan.sure_samples is None
+    (True, False, True)
     """
 
     strategy: str
@@ -52,14 +54,9 @@ class SimulatedPlan:
     n_clusters: int | None
     delta: float
     source: str
-    samples: tuple[int, ...]
-    n_given_up: int
+    expected_samples: int
+    given_up: bool
     cost: Cost = field(default_factory=Cost)
-
-    @property
-    def expected_samples(self) -> int:
-        """The median of the runs; of an even number the larger one of the two in the middle."""
-        return int(statistics.median_high(self.samples))
 
     @property
     def sure_samples(self) -> None:
@@ -71,18 +68,15 @@ class SimulatedPlan:
         return True
 
     def __str__(self) -> str:
-        n_runs = len(self.samples)
-        figures = {"fewest": min(self.samples), "median": self.expected_samples, "most": max(self.samples)}
-        figures = {"samples": self.samples[0]} if n_runs == 1 else figures
-        given_up = f"{self.n_given_up} of {counted(n_runs, 'simulated run')} given up undecided: they need more samples"
+        count = self.expected_samples
         return "\n".join(
             [
                 f"{self.n_arms} arms, {self._groups}, delta = {self.delta:g}, strategy {self.strategy}",
-                f"{counted(n_runs, 'simulated run')}, {self.source}: a guess, no bound is proved",
+                f"one simulated run, {self.source}: a guess, no bound is proved",
                 f"{'':>8} {'samples in all':>15} {'per arm':>10}",
-                *(f"{name:>8} {count:>15,} {count / self.n_arms:>10,.1f}" for name, count in figures.items()),
-                *([given_up] if self.n_given_up else []),
-                *self.cost.lines(figures),
+                f"{'expected':>8} {count:>15,} {count / self.n_arms:>10,.1f}",
+                *(["the simulated run was given up undecided: it needs more samples"] if self.given_up else []),
+                *self.cost.lines({"expected": count}),
             ]
         )
 
@@ -95,14 +89,21 @@ class SimulatedPlan:
 
 @dataclass(frozen=True)
 class SimulatedArms:
-    """Arms to simulate, with their true groups."""
+    """Arms to simulate, with their true groups. Each gives the rows in `first`, where there are any, then it draws."""
 
     labels: NDArray[np.intp]  # (N,)
     draw: Callable[[int, int, np.random.Generator], Array]  # arm, count -> (count, d)
+    first: tuple[Array, ...] = ()  # N arrays (n_i, d)
+
+    def samples(self, arm: int, start: int, count: int, rng: np.random.Generator) -> Array:  # (count, d)
+        """The samples of an arm from number `start` on."""
+        own = self.first[arm][start : start + count] if self.first else ()
+        drawn = self.draw(arm, count - len(own), rng)
+        return np.concatenate([own, drawn]) if len(own) else drawn
 
     @classmethod
     def of_rows(cls, rows: Sequence[NDArray[np.float64]], labels: NDArray[np.intp], blur: float = 0.0) -> SimulatedArms:
-        """Arms that draw with replacement from the rows of all arms of their group.
+        """Arms that give their rows, then draw with replacement from the rows of all arms of their group.
 
         The rows of two groups differ more than the groups do, by the noise of the rows. So a part `blur` of the samples
         comes from all rows: then all mean embeddings differ by 1 - blur of what the rows show.
@@ -117,7 +118,7 @@ class SimulatedArms:
             anything = everything[rng.integers(len(everything), size=count)]
             return np.where(rng.random((count, 1)) < blur, anything, chosen)
 
-        return cls(labels, draw)
+        return cls(labels, draw, tuple(rows))
 
     @classmethod
     def of_normals(cls, gap: float, n_arms: int, n_clusters: int) -> SimulatedArms:
@@ -126,42 +127,66 @@ class SimulatedArms:
         return cls(labels, lambda arm, count, rng: rng.normal(gap * labels[arm], 1.0, (count, 1)))
 
 
-def rehearse(make: Callable[[], Strategy], simulated: SimulatedArms, show: Ticker) -> tuple[tuple[int, ...], int]:
-    """Samples that each of a few seeded runs took, and how many of the runs were given up; one run if it is long.
+def rehearse(make: Callable[[], Strategy], simulated: SimulatedArms, show: Ticker) -> tuple[int, bool]:
+    """Samples that a seeded run takes, and whether it was given up.
 
-    A run that tells equal arms apart is left out: it may never end. Its probability is at most delta.
+    A run that tells equal arms apart is made again: it may never end. Its probability is at most delta.
     """
-    samples: list[int] = []
-    given_up = 0
-    for run in range(2 * _RUNS):
+    for run in range(_TRIES):
         strategy = make()
         with blas_threads(strategy):
-            went_wrong = _rehearsed(strategy, simulated, run, show)
-        if not went_wrong:
-            samples.append(strategy.n_samples)
-            given_up += not _ended(strategy, simulated)
-        if samples and (len(samples) == _RUNS or sum(samples) >= _FEW_SAMPLES):
-            break
+            found = _rehearsed(strategy, simulated, run, show)
+        if found is not None:
+            show.done()
+            return found
+        simulated = replace(simulated, first=())  # the same rows would go wrong again
     show.done()
-    if not samples:
-        raise SettingsError(f"all simulated runs went wrong; lower delta, which is {make().delta:g}")
-    return tuple(samples), given_up
+    raise SettingsError(f"all simulated runs went wrong; lower delta, which is {make().delta:g}")
 
 
-def _rehearsed(strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> bool:
-    """Run the strategy until it stops, goes wrong or takes too many samples; whether it went wrong."""
-    rng = np.random.default_rng(run)
+def rehearse_on(make: Callable[[], Strategy], rows: Sequence[Array], show: Ticker) -> int | None:
+    """Samples that a run on these rows alone takes, with K known; None if they do not decide it."""
+    strategy = make()
+    draw = _Drawing(strategy, SimulatedArms.of_rows(rows, np.arange(len(rows))), 0, show)
+    with blas_threads(strategy):
+        for _ in Loop[str](strategy, draw, forbids=draw.beyond_the_rows):
+            pass
+    show.done()
+    return strategy.n_samples if strategy.status == "decided" else None
 
-    def draw(request: Request) -> Drawn:
-        show(f"plan: simulated run {run + 1}, {counted(strategy.n_samples, 'sample')} so far")
-        return {arm: simulated.draw(arm, count, rng) for arm, count in request.items()}
 
-    went_wrong = False
+class _Drawing:
+    """Draws what a strategy asks for from simulated arms, from their first sample on."""
+
+    def __init__(self, strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> None:
+        self._strategy, self._simulated, self._show = strategy, simulated, show
+        self._run, self._rng = run, np.random.default_rng(run)
+        self._taken = [0] * strategy.n_arms
+
+    def __call__(self, request: Request) -> Drawn:
+        self._show(f"plan: simulated run {self._run + 1}, {counted(self._strategy.n_samples, 'sample')} so far")
+        drawn = {}
+        for arm, count in request.items():
+            drawn[arm] = self._simulated.samples(arm, self._taken[arm], count, self._rng)
+            self._taken[arm] += count
+        return drawn
+
+    def beyond_the_rows(self, request: Request) -> str | None:
+        """A reason not to draw: the rows of an arm are used up."""
+        first = self._simulated.first
+        over = any(self._taken[arm] + count > len(first[arm]) for arm, count in request.items())
+        return "too few rows" if over else None
+
+
+def _rehearsed(strategy: Strategy, simulated: SimulatedArms, run: int, show: Ticker) -> tuple[int, bool] | None:
+    """Samples of a run that goes on until it stops or takes too long, and whether it did; None if it went wrong."""
+    draw = _Drawing(strategy, simulated, run, show)
     for _ in Loop[None](strategy, draw):
-        went_wrong = _wrong(strategy, simulated)
-        if went_wrong or strategy.n_samples >= _MOST_SAMPLES or _ended(strategy, simulated):
+        if _wrong(strategy, simulated):
+            return None
+        if strategy.n_samples >= _MOST_SAMPLES or _ended(strategy, simulated):
             break
-    return went_wrong
+    return strategy.n_samples, not _ended(strategy, simulated)
 
 
 def _ended(strategy: Strategy, simulated: SimulatedArms) -> bool:

@@ -10,7 +10,7 @@ from kabc.report.nodes import names_of, plain
 from kabc.report.svg import clean
 from kabc.report.tags import details, name, table
 from kabc.results.effects.values import ArmEffect, ColumnEffect, Effects
-from kabc.results.effects.words import contrast_text, decimals, figure, per_cent, values_text
+from kabc.results.effects.words import contrast_text, decimals, figure, intervals, per_cent, values_text
 from kabc.results.values import Result
 
 _MOST_COLUMNS = 50  # of a group, in its table
@@ -22,9 +22,8 @@ Row = list[str]  # cells, escaped
 _GROUP_HEADS = ["Group", "Column", "Samples kept", "Median", "5 %", "95 %", "Mean", "SD", "Against the largest group"]
 _GROUP_NUMBERS = (0, 2, 3, 4, 5, 6, 7)
 _SAID = (
-    "Estimates from the samples kept, with 95 % bootstrap intervals. They are no part of the guarantee, because "
-    "samples were drawn adaptively. Spread is the distance from the 5 % to the 95 % quantile. What distinguishes a "
-    "group most comes first."
+    "They are no part of the guarantee, because samples were drawn adaptively. Spread is the distance from the 5 % to "
+    "the 95 % quantile. What distinguishes a group most comes first."
 )
 _OF_ARMS = (
     "Each arm against all other arms together, the odd ones first; descriptive only. Distance: the largest "
@@ -39,12 +38,13 @@ def effects_section(result: Result) -> str:
     if not found.groups:
         return ""
     groups = table(_GROUP_HEADS, group_rows(found), numeric=_GROUP_NUMBERS)
-    parts = [f'<h2>Effects</h2><p class="soft">{_SAID}{_left_out(found)}</p>{groups}']
+    said = f"Estimates from the samples kept, with {intervals(found)}. {_SAID}"
+    parts = [f'<h2>Effects</h2><p class="soft">{said}{_left_out(found)}</p>{groups}']
     if found.arms:
         texts = dict(zip(result.names, names_of(result), strict=True))
         arms = table(_arm_heads(found), arm_rows(found, texts), numeric=(1, 2, 3, 4))
-        said = f'<p class="soft">{_OF_ARMS}</p>'
-        parts.append(details(f"Odd ones first: all {len(found.arms):,} arms with their quantiles", said + arms))
+        of_arms = f'<p class="soft">{_OF_ARMS}</p>'
+        parts.append(details(f"Odd ones first: all {len(found.arms):,} arms with their quantiles", of_arms + arms))
     return "".join(parts) + "\n"
 
 

@@ -31,6 +31,7 @@ from kabc.results.words import (
     cannot_tell,
     certified_lines,
     claim_title,
+    hardly_watched,
     headline,
     k_doubt,
     spent,
@@ -90,6 +91,7 @@ def _answer(result: Result) -> str:
     kind = "yes" if result.certified else "no"
     parts = [
         f"<p><strong>{clean(head)}</strong></p>",
+        *(f"<p>{clean(line[0].upper() + line[1:])}.</p>" for line in hardly_watched(result)),
         f"<p>{clean(_sentence(result))}</p>",
         _doubts(result),
         _needs(result),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kabc.core.words import counted
 from kabc.results import words
-from kabc.results.effects.words import ESTIMATES, group_effect_lines
+from kabc.results.effects.words import estimates, group_effect_lines
 
 if TYPE_CHECKING:
     from kabc.results.values import Result
@@ -72,13 +72,14 @@ def _names(names: Sequence[str]) -> str:
 
 def _remarks(result: Result) -> str:
     """Arms set aside and doubts, in sight; notes and samples, on request."""
-    doubts = [*words.aside_lines(result), *(f"doubt: {one}" for one in result.assumptions[:_MOST_NOTES])]
+    doubts = [*words.hardly_watched(result), *words.aside_lines(result)]
+    doubts += [f"doubt: {one}" for one in result.assumptions[:_MOST_NOTES]]
     if result.k_doubt is not None and result.k_doubt > 1:
         doubts += words.k_doubt(result)
     if result.failure:
         doubts.append(f"failure: {result.failure}")
     seen = "".join(f"<div>{_clean(line)}</div>" for line in doubts)
-    notes = [*([ESTIMATES] if result.effects.groups else []), *result.notes[:_MOST_NOTES]]
+    notes = [*([estimates(result.effects)] if result.effects.groups else []), *result.notes[:_MOST_NOTES]]
     inside = "".join(f"<div>{_clean(note)}</div>" for note in notes)
     return (
         f'{seen}<details style="{_SOFT}"><summary>{counted(len(notes), "note")}</summary>{inside}</details>'

@@ -144,7 +144,7 @@ class ContrastPart(_Part):
         "difference of the shares of values beyond `at`; share: difference of the shares of the category `at`"
     )
     value: Number
-    low: Number = Field(description="95 % bootstrap interval; null: none")
+    low: Number = Field(description="95 % bootstrap interval, as if samples were independent; null: none")
     high: Number
     size: Number = Field(description="standardised effect, to rank by")
     at: float | str | None = None
@@ -255,12 +255,17 @@ class Document(_Part):
     labels: dict[str, int | None] = Field(
         description="for each arm the number of its group, counted from 1; null: set aside, in no group"
     )
-    n_groups_at_least: int = Field(ge=1, description="certified lower bound on the number of groups")
+    n_groups_at_least: int = Field(
+        ge=1, description="certified lower bound on the number of groups; 1 if `assumptions` is not empty"
+    )
     n_samples: Count = Field(description="every sample drawn: pilot, discarded and unfinished rounds included")
     n_pilot: Count = Field(description="samples that only chose the kernel or the length of blocks")
     n_unused: Count = Field(description="samples of a round that was not finished: counted, but not tested")
     samples_per_arm: dict[str, Count]
-    told_apart: list[Apart] = Field(description="pairs that were told apart; certified unless status is stopped")
+    told_apart: list[Apart] = Field(
+        description="pairs that were told apart; certified, under conditional_on, unless status is stopped or "
+        "`assumptions` is not empty"
+    )
     needs: dict[str, Count] | None = Field(
         description="about how many more samples of which arms it takes to decide: an estimate; null: cannot be told"
     )

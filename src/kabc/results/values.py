@@ -72,7 +72,9 @@ class Result:
 
     `labels` are numbered from 0, by first appearance in arm order. Texts and JSON call label 0 group 1. Labels are
     certified only when `status` is "decided"; otherwise they are a best guess, and what is certified is in `evidence`
-    and `n_groups_at_least`. Two results are equal if all their values are, also after `save` and `load_result`.
+    and `n_groups_at_least`. If `assumptions` is not empty nothing is certified: `n_groups_at_least` is 1, and pairs
+    told apart in `evidence` would be certified only under `conditional_on`, which the samples refute. Two results are
+    equal if all their values are, also after `save` and `load_result`.
 
     Attributes
     ----------
@@ -83,7 +85,8 @@ class Result:
     notes : tuple of str
         What was decided about the values, and heuristic warnings.
     conditional_on : str
-        What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was.
+        What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was. What `assumptions`
+        refute comes first.
     set_aside : dict
         Arms that were not measured to the end, with the reason. Their label is -1.
     assumptions : tuple of Assumption
@@ -149,7 +152,7 @@ class Result:
     n_lost: int = 0
     failures: dict[Hashable, Failures] = field(default_factory=dict, repr=False)
     failure: str = ""
-    seconds: float = 0.0
+    seconds: float = field(default=0.0, compare=False)
     columns: tuple[str, ...] = field(default=(), repr=False)
     levels: dict[str, dict[float, str]] = field(default_factory=dict, repr=False)  # categories behind the numbers
     samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
@@ -295,7 +298,7 @@ class Result:
         return words.certificate(self)
 
     def __eq__(self, other: object) -> bool:
-        """Equal values in every field, NaN included."""
+        """Equal values in every field, NaN included; how long it took does not matter."""
         return _same_fields(self, other) if isinstance(other, Result) else NotImplemented
 
     def __hash__(self) -> int:
@@ -306,7 +309,8 @@ class Result:
 
 
 def _same_fields(mine: Any, other: Any) -> bool:
-    return all(_same(getattr(mine, entry.name), getattr(other, entry.name)) for entry in fields(mine))
+    compared = (entry.name for entry in fields(mine) if entry.compare)
+    return all(_same(getattr(mine, name), getattr(other, name)) for name in compared)
 
 
 def _same(mine: Any, other: Any) -> bool:

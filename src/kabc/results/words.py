@@ -31,11 +31,13 @@ STATUS_WORDS: dict[Status, str] = {
 }
 
 FEW_SAMPLES = "few samples:"  # how the assumption begins that few samples hardly test
+_IN_NO_ORDER = "samples came in no particular order"
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
 _MOST_REASONS = 3  # why arms were set aside; more are summed up
 _MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
+_FAINT = 3  # evidence that a group is two, to 1, which chance makes too often to speak of it
 _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 
 
@@ -112,7 +114,12 @@ def _stalled(result: Result) -> str:
 
 
 def condition(result: Result) -> str:
-    """What the certified part of an answer takes for granted, beside the assumptions of its strategy."""
+    """What the certified part of an answer takes for granted, beside the assumptions of its strategy.
+
+    An assumption that the samples refute comes first: pairs told apart would be certified if it held.
+    """
+    if result.assumptions:
+        return " and ".join(filter(None, [_IN_NO_ORDER, result.guarantee.conditional_on]))
     if result.status != "decided" or result.n_clusters is None or result.tolerance is not None:
         return result.guarantee.conditional_on
     measured = " among the arms that were measured" if result.set_aside else ""
@@ -123,8 +130,8 @@ def k_doubt(result: Result) -> list[str]:
     """Whether there may be more groups than asked for, if that was looked at."""
     if result.k_doubt is None:
         return []
-    if result.k_doubt <= 1:
-        return ["K: no group looks like two"]
+    if result.k_doubt <= _FAINT:
+        return ["K: no group looks like two; small differences may be missed"]
     return [f"K: one group looks like two, evidence {_ratio(result.k_doubt)}"]
 
 
@@ -155,8 +162,8 @@ def text(result: Result) -> str:
         more = [*group_effect_lines(effects, number), *_margins(result, number)]
         groups += [f"  {line}", *(f"    {one}" for one in more)]
     aside = [f"  {line}" for line in aside_lines(result)]
-    lines = [headline(result), *certified_lines(result), *groups, *aside, *closing_lines(effects)]
-    return "\n".join(map(shown, [*lines, *_remarks(result), *_hardly_watched(result)]))
+    first = [headline(result), *hardly_watched(result), *certified_lines(result)]
+    return "\n".join(map(shown, [*first, *groups, *aside, *closing_lines(effects), *_remarks(result)]))
 
 
 def _margins(result: Result, number: int) -> list[str]:
@@ -167,7 +174,7 @@ def _margins(result: Result, number: int) -> list[str]:
     return [line] if line else []
 
 
-def _hardly_watched(result: Result) -> list[str]:
+def hardly_watched(result: Result) -> list[str]:
     """What the watch could not have seen, where an answer rests on it."""
     return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)] if result.certified else []
 
@@ -178,6 +185,7 @@ def certificate(result: Result) -> str:
     lines = [
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
+        *hardly_watched(result),
         "Groups:",
         *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
         f"{claim_title(result)}: {why.claim}",
@@ -205,8 +213,8 @@ def certified_lines(result: Result) -> list[str]:
     if result.conditional_on:
         doubt += f" if {result.conditional_on}"
     if result.assumptions:
-        return [f"would be certified if samples came in no particular order: at least {at_least}; {told}"]
-    if result.tolerance is not None and not result.assumptions:
+        return [f"would be certified if {result.conditional_on}: {told}"]
+    if result.tolerance is not None:
         return [f"certified, {doubt}: {within.counts_line(result, result.tolerance)}"]
     if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
         return [f"certified: nothing yet; {told}"]

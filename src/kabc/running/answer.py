@@ -53,7 +53,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         guarantee=_watched(strategy.guarantee(), watched),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
-        n_groups_at_least=1 if ended.broken else strategy.n_groups_at_least,
+        n_groups_at_least=1 if ended.broken or refuted else strategy.n_groups_at_least,
         kernel="" if strategy.kernel is None else repr(strategy.kernel),
         seed=sources.seed,
         n_pilot=ended.n_pilot,

@@ -19,6 +19,7 @@ from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
+from kabc.running.strings import Strings
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Strategy
@@ -48,7 +49,7 @@ def cluster(
     order: str | None = None,
     where: str | None = None,
     block: int | str | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     executor: Executor | None = None,
     on_worker_loss: OnWorkerLoss = "redraw",
     watch: bool = True,
@@ -64,7 +65,8 @@ def cluster(
     ----------
     arms : mapping, sequence, data frame or path
         A mapping from names to arms, or a sequence of arms (`names` may then name them). An arm is a function
-        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d). It may also be an array of samples, which are
+        ``draw(n, rng)`` that returns n samples, of shape (n,) or (n, d), numbers or texts; ``async def`` functions
+        work too, with n or for one sample, ``draw(rng)``. It may also be an array of samples, which are
         used up in random order. Instead of arms: a table, as a data frame or the path of a file, with `arm` and
         `values`.
     n_clusters : int, optional
@@ -96,7 +98,8 @@ def cluster(
         The smallest difference that matters. The number of groups is then found: each arm is proven to be within the
         tolerance of its group. "2%" (all values times 1.02), "0.2 sd", 5 (a shift in the unit of the column), "1%
         outliers", a mapping from columns to these, a function from a pool of samples to a changed pool, or
-        `kabc.KernelDistance`; of quantiles of one column: {"p50": "2%", "p99": "10%"}. With `n_clusters` too, the run ends at whichever answer is certified first.
+        `kabc.KernelDistance`; of quantiles of one column: {"p50": "2%", "p99": "10%"}. With `n_clusters` too, the run
+        ends at whichever answer is certified first.
     seed : int, optional
         The same seed gives the same answer. Default: a fresh one, which is recorded in the result.
     names : sequence, optional
@@ -107,7 +110,9 @@ def cluster(
         Of a table: the columns of a sample. Default: all other columns, without an index that pandas wrote. A warning
         names columns that look like ids or times.
     types : mapping, optional
-        Of a table: the types of columns, "number", "category" or "text". Default: as their values look.
+        The types of columns, "number", "category" or "text": of a table, or of arms that return texts (column "value",
+        or "column 1", "column 2", ... where a sample has several). Default: as their values look; for arms those of
+        the first round, where short texts that repeat are categories.
     missing : str, optional
         Of a table: what to do with missing values, "raise" (default), "drop" or "encode".
     order : str, optional
@@ -119,8 +124,10 @@ def cluster(
         For samples that depend on the ones before, such as a log: this many consecutive samples of an arm form one
         block, and only blocks must be independent. "auto" finds a length on a pilot: of rows that are looked at and not
         used up, or of samples that are counted and never tested. Default: 1.
-    workers : int, default 1
-        Draw from this many arms at a time, in threads. The answer does not depend on it.
+    workers : int, optional
+        Draw from this many arms at a time, in threads. The answer does not depend on it. Default: arms that wait
+        (HTTP endpoints, ``async def`` functions) at the same time, others one after another; all one after another
+        where times are measured.
     executor : concurrent.futures.Executor, optional
         Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
         cannot be sent, or that keep something (pools, commands, connections), are drawn here.
@@ -164,7 +171,7 @@ def cluster(
     2
     """
     started = time.perf_counter()
-    workers = whole_number("workers", workers, 1)
+    workers = None if workers is None else whole_number("workers", workers, 1)
     if executor is not None and not isinstance(executor, Executor):
         raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if not isinstance(strategy_options, Mapping | None):
@@ -183,16 +190,19 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    opened = Reading(arm, values, types, missing, order, where).opened(arms, settings.by_kernel, settings.seed)
+    reading = Reading(arm, values, types, missing, order, where)
+    opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
     if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
         settings = replace(settings, kernel=suitable_kernel(opened))
     sources = Sources(opened, names, settings.seed)
+    sources.strings = Strings(types if opened is arms else None) if settings.bets else None
     settings = replace(settings, columns=sources.columns)
-    sources.watch = Watch(len(sources), settings.seed) if watch else None
+    settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
+    sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
     show = Ticker(progress)
     with run_interrupts(show) as interrupts:
         try:
-            sources.workers = Workers.of(executor, workers, len(sources), on_worker_loss)
+            sources.workers = Workers.of(executor, workers, sources.arms, on_worker_loss)
             sources.check_workers()
             result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
         except BaseException:

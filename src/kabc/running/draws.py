@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm
 from kabc.core.errors import ArmError, KabcError, SampleError
+from kabc.core.samples import as_rows
+from kabc.core.words import counted
 from kabc.running.progress import Ticker
 from kabc.strategies.base import Request
 
@@ -35,6 +37,8 @@ class Drawing:
         shuffled = rng_of(sources.seed, len(sources), number).permutation(np.repeat(list(request), pieces))
         self.order: list[int] = shuffled.tolist()
         self._rngs = {arm: rng_of(sources.seed, arm, number) for arm in request}
+        # one generator for each arm, all of them alike
+        self._shared = {arm: rng_of(sources.seed, len(sources), number, 1) for arm in request if sources.paired[arm]}
         self._rows: dict[int, list[ArrayLike]] = {arm: [] for arm in request}
         self._done = 0
 
@@ -50,7 +54,8 @@ class Drawing:
 
     def task(self, arm: int) -> Callable[[], ArrayLike]:
         """The draw of one piece. It can be sent to another process; sent again, it draws the same."""
-        return partial(self._sources.arms[arm].draw, self._size[arm], self._rngs[arm])
+        shared = (self._shared[arm],) if arm in self._shared else ()
+        return partial(self._sources.arms[arm].draw, self._size[arm], self._rngs[arm], *shared)
 
     def take(self, arm: int, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
@@ -64,12 +69,8 @@ class Drawing:
         except Exception as error:
             self._sources.lost[arm] += count
             raise ArmError(f"its draw failed: {type(error).__name__}: {error}").of_arm(name) from error
-        rows = _own(rows)
+        rows = self._sources.received(arm, _own(rows))
         self._rows[arm].append(rows)
-        self._sources.drawn[arm] += count
-        self._sources.kept.add(arm, rows)
-        if self._sources.watch is not None:
-            self._sources.watch.hear(arm, rows)
         self._done += 1
 
     def take_failed(self, arm: int) -> None:
@@ -83,18 +84,19 @@ class Drawing:
 
     def samples(self) -> dict[int, ArrayLike]:
         """The rows of each arm, in the order in which they were drawn."""
-        return {arm: rows[0] if len(rows) == 1 else self._joined(arm, rows) for arm, rows in self._rows.items()}
+        drawn = {arm: rows[0] if len(rows) == 1 else self._joined(arm, rows) for arm, rows in self._rows.items()}
+        return self._sources.as_numbers(drawn)
 
     def _joined(self, arm: int, rows: list[ArrayLike]) -> ArrayLike:
         try:
-            return np.concatenate(rows)
+            return np.concatenate([as_rows(part) for part in rows])
         except ValueError as error:
             raise SampleError(f"its samples do not fit together: {error}").of_arm(self._sources.names[arm]) from error
 
     def say(self) -> None:
         self.show(
             f"round {self._number}: drawing, {self._done} of {len(self.order)} draws done, "
-            f"{self._sources.n_samples:,} samples so far"
+            f"{counted(self._sources.n_samples, 'sample')} so far"
         )
 
 

@@ -37,10 +37,10 @@ class Reading:
     order: str | None = None
     where: str | None = None
 
-    def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int) -> Arms:
-        """The arms of a table, or the arms as they were given."""
+    def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int, *, texts: bool = False) -> Arms:
+        """The arms of a table, or the arms as they were given; these may have `types` if they may return `texts`."""
         if not self._is_table(source):
-            self._refuse()
+            self._refuse(("types",) if texts else ())
             return cast(Arms, source)
         from kabc.arms.tables import table_arms
 
@@ -68,9 +68,9 @@ class Reading:
             return self.arm is not None and bool(source) and all(isinstance(one, str | os.PathLike) for one in source)
         return hasattr(type(source), "columns")  # of the type: polars warns where a lazy frame is asked for its columns
 
-    def _refuse(self) -> None:
+    def _refuse(self, allowed: Sequence[str]) -> None:
         for name in ("arm", "values", "types", "missing", "order", "where"):
-            if getattr(self, name) is not None:
+            if name not in allowed and getattr(self, name) is not None:
                 raise SettingsError(
                     f"{name}={getattr(self, name)!r} is for a table; leave it out, or pass a data frame or the path of "
                     "a file as the first argument"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,6 +65,29 @@ class Settings:
         return needs_kernel(chosen) if isinstance(chosen, str) else chosen.kernel is not None
 
     @property
+    def bets(self) -> bool:
+        """Whether the strategy bets, so that samples may be anything that features can be made of."""
+        return _takes(self.chosen, "block") if isinstance(self.chosen, str) else hasattr(self.chosen, "block")
+
+    @property
+    def paired(self) -> bool:
+        """Whether samples of different arms may share something."""
+        given = self.options.get("paired") if isinstance(self.chosen, str) else getattr(self.chosen, "paired", False)
+        return bool(given)
+
+    def with_paired(self, arms: Sequence[Hashable]) -> Settings:
+        """The same for these arms, whose samples share something. Only some strategies can compare them."""
+        if self.paired or not arms:
+            return self
+        if isinstance(self.chosen, str) and _takes(self.chosen, "paired") and "paired" not in self.options:
+            return replace(self, options={**self.options, "paired": True})
+        name = self.chosen if isinstance(self.chosen, str) else type(self.chosen).__name__
+        raise SettingsError(
+            f"its samples share their prompts or inputs with those of other arms (paired), and strategy {name!r} does "
+            "not compare them with each other; use 'anytime' (as an object: with paired=True), or leave out paired="
+        ).of_arm(arms[0])
+
+    @property
     def pilot_size(self) -> int:
         """Samples of each arm that a kernel is chosen on."""
         return whole_number("pilot", _PILOT if self.pilot is None else self.pilot, 2)
@@ -110,6 +133,8 @@ class Settings:
             raise SettingsError("'block' is not an option of a strategy here; pass it as the argument block=")
         if self.block is None:
             return
+        if self.paired and self.block != 1:
+            raise SettingsError(f"paired samples do not form blocks, got block={self.block!r}; leave one of them out")
         if self.block != AUTO and (isinstance(self.block, str) or whole_number("block", self.block, 1) < 1):
             raise SettingsError(f"block must be a whole number, 1 or more, or 'auto', got {self.block!r}")
         if not isinstance(self.chosen, str):
@@ -119,7 +144,7 @@ class Settings:
                     f"block={self.block!r} is given beside a strategy object, which has block={its}; leave block= out, "
                     "or make the strategy with it"
                 )
-        elif self.block != 1 and not _takes_blocks(self.chosen):
+        elif self.block != 1 and not _takes(self.chosen, "block"):
             raise SettingsError(
                 f"block={self.block!r} is for strategies that bet, and {self.chosen!r} compares single samples; use "
                 "strategy 'anytime' without a kernel, or leave block= out"
@@ -222,9 +247,9 @@ def _strategy_object(given: Any) -> Strategy:
     return strategy
 
 
-def _takes_blocks(name: str) -> bool:
+def _takes(name: str, option: str) -> bool:
     signature = signature_of(entry_of(name).make)
-    return signature is not None and "block" in signature.parameters
+    return signature is not None and option in signature.parameters
 
 
 def seed_or_fresh(seed: int | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -11,18 +11,19 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.tallies import Failures, failures_of
-from kabc.core.errors import ArmError, SettingsError
+from kabc.core.errors import ArmError, SampleError, SettingsError
 from kabc.core.samples import describe
 from kabc.core.words import counted
 from kabc.running.away import Away
 from kabc.running.draws import Drawing, one_at_a_time, rng_of
 from kabc.running.progress import Ticker
 from kabc.running.record import Kept
+from kabc.running.strings import Strings, text_rows
 from kabc.running.watch import Watch
-from kabc.running.workers import OnWorkerLoss, Workers
+from kabc.running.workers import OnWorkerLoss, Workers, waits
 from kabc.strategies.base import Request
 
-ArmLike = Callable[[int, np.random.Generator], ArrayLike] | ArrayLike | Arm
+ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
 
 
@@ -36,6 +37,7 @@ class Sources:
         # random numbers: keys (arm,) shuffle the pools, keys (arm, round) are for draws; no key is used twice
         self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
         self.names = tuple(name for name, _ in named)
+        self.paired = [bool(getattr(arm, "paired", False)) for arm in self.arms]  # samples of a match share something
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
         self.seed = seed
@@ -47,6 +49,7 @@ class Sources:
         self._failed_before = [failures_of(arm) for arm in self.arms]
         self.kept = Kept(len(self.arms))
         self.watch: Watch | None = None  # hears every sample, where there is one
+        self.strings: Strings | None = None  # makes texts numbers, where the strategy needs that
         self.workers = Workers(None, 1, owned=False)
         self._may_leave: dict[int, bool] = {}
 
@@ -134,10 +137,49 @@ class Sources:
             Away(self, drawing).run()
         return drawing.samples()
 
+    # ------------------------------------------------------------ what was drawn
+
+    def received(self, arm: int, rows: ArrayLike) -> ArrayLike:
+        """Count new samples of an arm, keep them, and show them to those who watch. Texts come back as numbers.
+
+        Texts of the first round wait until it is whole: all of them decide how they become numbers.
+        """
+        self.drawn[arm] += len(rows)  # type: ignore[arg-type]
+        if self.strings is not None and not self.strings.decided and text_rows(rows) is not None:
+            return rows
+        rows = self._numbers(arm, rows)
+        self._hear(arm, rows)
+        return rows
+
+    def as_numbers(self, samples: dict[int, ArrayLike]) -> dict[int, ArrayLike]:
+        """The samples of a whole round, with numbers for texts."""
+        if self.strings is None or self.strings.decided:
+            return samples
+        self.strings.decide(list(samples.values()))
+        if self.strings.encoder is None:
+            return samples
+        self.notes = (*self.notes, *self.strings.notes)
+        self.columns, self.levels = self.strings.encoder.names, self.strings.encoder.levels
+        encoded = {arm: self._numbers(arm, rows) for arm, rows in samples.items()}
+        for arm, rows in encoded.items():
+            self.kept.add(arm, rows)  # not the watch: what it hears must not have chosen its form
+        return encoded
+
+    def _numbers(self, arm: int, rows: ArrayLike) -> ArrayLike:
+        try:
+            return rows if self.strings is None else self.strings.numbers(rows)
+        except SampleError as error:
+            raise error.of_arm(self.names[arm]) from None
+
+    def _hear(self, arm: int, rows: ArrayLike) -> None:
+        self.kept.add(arm, rows)
+        if self.watch is not None:
+            self.watch.hear(arm, rows)
+
     def may_leave(self, arm: int) -> bool:
-        """Whether an arm can be drawn in another process: it keeps nothing here, and it can be sent."""
+        """Whether an arm is drawn on the executor. In another process: it keeps nothing here, and it can be sent."""
         if self.workers.shares_memory:
-            return True
+            return waits(self.arms[arm]) or not self.workers.only_waiting
         if arm not in self._may_leave:
             one = self.arms[arm]
             keeps = one.remaining is not None or one_at_a_time(one) or hasattr(one, "close")

@@ -42,7 +42,8 @@ _FEWEST = 100  # samples of an arm that are looked at, however many arms there a
 class Watch:
     """What was seen of each arm, in its order, and what speaks against the assumption."""
 
-    def __init__(self, n_arms: int, seed: int) -> None:
+    def __init__(self, n_arms: int, seed: int, *, paired: bool = False) -> None:
+        self._paired = paired  # samples of different arms share something: arms are looked at one by one
         self.block = 1  # consecutive samples that form one: blocks come in no particular order, not what is in them
         self._seed = seed
         self._seen: list[list[Array]] = [[] for _ in range(n_arms)]
@@ -137,7 +138,7 @@ class Watch:
         if not orders:
             return [], 0.0
         share = math.log(n_columns)
-        together = max(0.0, max(order.log_together for order in orders) - share)
+        together = 0.0 if self._paired else max(0.0, max(order.log_together for order in orders) - share)
         logs = np.stack([order.log_evidence for order in orders]) - share  # (C, arms)
         best = logs.argmax(axis=0).tolist()
         doubts = [

@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from kabc.arms.base import Arm
+from kabc.running.draws import one_at_a_time
+
 OnWorkerLoss = Literal["redraw", "encode", "raise"]
+
+MOST_WAITING = 16  # arms that are drawn at the same time by default: each may make several calls
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Where draws run: here, or on an executor, at most `limit` at a time; and what happens when a worker dies."""
+    """Where draws run: here, or on an executor, at most `limit` at a time; and what happens when a worker dies.
+
+    `only_waiting`: only arms that wait (`waits`) are drawn on the executor, the others here.
+    """
 
     executor: Executor | None
     limit: int
     owned: bool
     on_loss: OnWorkerLoss = "redraw"
+    only_waiting: bool = False
 
     @classmethod
-    def of(cls, executor: Executor | None, workers: int, n_arms: int, on_loss: OnWorkerLoss = "redraw") -> Workers:
-        """`workers` threads; or the given executor, with at most that many draws at a time if it is not 1."""
-        limit = min(workers, n_arms) if workers > 1 else n_arms
-        if executor is None and workers > 1:
-            return cls(ThreadPoolExecutor(limit, thread_name_prefix="kabc"), limit, True, on_loss)
-        return cls(executor, limit, False, on_loss)
+    def of(
+        cls, executor: Executor | None, workers: int | None, arms: Sequence[Arm], on_loss: OnWorkerLoss = "redraw"
+    ) -> Workers:
+        """At most `workers` draws at a time, on the given executor or in our own threads. None: as the arms allow."""
+        limit = len(arms) if workers is None else min(workers, len(arms))
+        if executor is not None:
+            return cls(executor, limit, False, on_loss)
+        if workers is None:
+            # a draw whose time is measured must not share the machine or the line with others
+            waiting = 0 if any(map(one_at_a_time, arms)) else sum(map(waits, arms))
+            limit = min(waiting, MOST_WAITING)
+        if limit < 2:
+            return cls(None, 1, False, on_loss)
+        pool = ThreadPoolExecutor(limit, thread_name_prefix="kabc")
+        return cls(pool, limit, True, on_loss, only_waiting=workers is None)
 
     @property
     def shares_memory(self) -> bool:
@@ -45,3 +64,8 @@ class Workers:
         """Leave no worker of ours waiting for work."""
         if self.owned and self.executor is not None:
             self.executor.shutdown(wait=False, cancel_futures=True)
+
+
+def waits(arm: Arm) -> bool:
+    """Whether a draw of this arm is mostly waiting."""
+    return bool(getattr(arm, "waits", False))

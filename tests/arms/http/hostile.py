@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-LONGEST = 20.0  # seconds that a server of these lives at most
+LONGEST = 20.0  # seconds after which a server of these gives up
 PAUSE = 0.02  # seconds between two small parts
 
 Behaviour = Callable[["Hostile", socket.socket], None]
 
 
 class Hostile(socketserver.ThreadingTCPServer):
-    """Answers every connection with one behaviour, and notes when the other side has hung up."""
+    """Answers every connection with one behaviour, and notes which side ended it first."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -29,7 +29,7 @@ class Hostile(socketserver.ThreadingTCPServer):
     def __init__(self, behaviour: Behaviour) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behaviour = behaviour
-        self.leave, self.hung_up = threading.Event(), threading.Event()
+        self.leave, self.hung_up, self.gave_up = threading.Event(), threading.Event(), threading.Event()
 
     @property
     def url(self) -> str:
@@ -46,7 +46,7 @@ class _Handler(socketserver.BaseRequestHandler):
             if not self.request.recv(1):
                 self.server.hung_up.set()
         except TimeoutError:
-            pass
+            self.server.gave_up.set()
         except OSError:  # a broken pipe: the other side is gone
             self.server.hung_up.set()
 
@@ -72,7 +72,9 @@ def endless(head: bytes, part: bytes, pause: float = PAUSE) -> Behaviour:
         _read_request(peer)
         peer.sendall(head)
         end = time.monotonic() + LONGEST
-        while time.monotonic() < end and not server.leave.wait(pause):
+        while not server.leave.wait(pause):
+            if time.monotonic() > end:
+                raise TimeoutError
             peer.sendall(part)
 
     return behave

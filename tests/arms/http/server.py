@@ -76,6 +76,10 @@ class Handler(BaseHTTPRequestHandler):
         time.sleep(0.01 * (number % 3))  # later calls may come back first
         self.say(json.dumps({"choices": [{"message": {"content": prompt}}], "n": len(prompt)}))
 
+    def at_token(self, number: int, body: str) -> None:
+        token = {"token": "Paris", "logprob": -0.25}
+        self.say(json.dumps({"choices": [{"logprobs": {"content": [token]}}]}))
+
     def at_slow(self, number: int, body: str) -> None:
         self.server.leave.wait(0.05)
         self.say("1")

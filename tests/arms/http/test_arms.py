@@ -13,7 +13,7 @@ from kabc.core.errors import SettingsError
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"kind": "mood"}, "kind must be 'number', 'text' or 'latency', got 'mood'"),
+        ({"kind": "mood"}, "kind must be 'number', 'category', 'text' or 'latency', got 'mood'"),
         ({"concurrency": 0}, "concurrency must be a whole number, 1 or more, got 0"),
         ({"rate": 0}, "rate must be a number of calls a second above 0, or None, got 0"),
         ({"timeout": -1}, "timeout must be"),

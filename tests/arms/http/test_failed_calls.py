@@ -33,7 +33,7 @@ def test_a_wrong_path_of_the_value_does_not_spend_all_the_money(server: Server, 
     assert "its first 5 tries all failed" in said
     assert "there is no 'mesage' of the path 'choices.0.mesage.content'" in said
     assert "correct the path" in said
-    assert len(server.seen) <= 10
+    assert len(server.seen) <= 14  # five tries of each arm, and what was under way then
 
 
 @pytest.mark.parametrize(

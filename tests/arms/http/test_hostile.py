@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from pathlib import Path
 from socket import socket
@@ -43,9 +42,8 @@ def timed_out(behaviour: Behaviour, *, tls: bool = False, body: str | None = Non
     with hostile(behaviour) as server:
         before = set(threading.enumerate())
         url = server.url.replace("http://", "https://") if tls else server.url
-        start = time.monotonic()
         said = failure(url, timeout=TIMEOUT, body=body)
-        assert time.monotonic() - start < 10 * TIMEOUT
+        assert not server.gave_up.is_set()
         assert "timed out after 0.5 s without a whole answer; raise timeout=" in said
         assert server.hung_up.wait(10)
         left = set(threading.enumerate()) - before
@@ -68,9 +66,8 @@ def test_a_server_that_hardly_reads_times_out() -> None:
 def test_a_proxy_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with hostile(ENDLESS["headers, byte by byte"]) as server:
         monkeypatch.setenv("HTTP_PROXY", server.url)
-        start = time.monotonic()
         assert "timed out after 0.5 s" in failure("http://example.invalid/", timeout=TIMEOUT)
-        assert time.monotonic() - start < 10 * TIMEOUT
+        assert not server.gave_up.is_set()
         assert server.hung_up.wait(10)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import kabc.core.embeddings
 from kabc.core.arrays import Array
 from kabc.core.embeddings.block_sums import Engine, block_sums
+from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel, Laplace, Matern, RationalQuadratic
 from tests.core.embeddings.examples import (
     ENGINES,
@@ -29,6 +30,7 @@ from tests.core.embeddings.examples import (
     looped,
     normal,
 )
+from tests.seeded_runs import seeded_runs
 
 sums = importlib.import_module("kabc.core.embeddings.block_sums")  # the function hides its module
 
@@ -141,8 +143,21 @@ def test_without_numba_large_calls_use_numpy(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "kabc.core.embeddings.loops", None)
     found = block_sums(Gaussian(1.0), arms, arms, everyone(2))
     assert (found == block_sums(Gaussian(1.0), arms, arms, everyone(2), "numpy")).all()
-    with pytest.raises(ImportError):
+    with pytest.raises(SettingsError):
         block_sums(Gaussian(1.0), arms, arms, everyone(2), "numba")
+
+
+def test_a_run_of_the_published_rule_is_the_same_with_and_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "_LOOP_FROM", 0)
+    run = seeded_runs()["kabc/fixed kernel"]
+    compiled = run.result()
+    monkeypatch.setitem(sys.modules, "kabc.core.embeddings.loops", None)
+    monkeypatch.delattr(kabc.core.embeddings, "loops")
+    plain = run.result()
+    assert (plain.labels, plain.samples_per_arm) == (compiled.labels, compiled.samples_per_arm)
+    assert (plain.evidence.told_in_round == compiled.evidence.told_in_round).all()
+    assert plain.evidence.strength == pytest.approx(compiled.evidence.strength, abs=1e-6)
+    assert (plain.evidence.strength != compiled.evidence.strength).any()  # they were two ways indeed
 
 
 def test_numba_is_imported_by_large_calls_only() -> None:

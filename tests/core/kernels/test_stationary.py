@@ -73,6 +73,11 @@ def test_points_too_far_apart_for_float64_are_infinitely_far(kernel: Stationary)
     assert kernel.profile(np.array([np.inf])).item() == 0.0
 
 
+@pytest.mark.parametrize("kernel", [*STATIONARY, RationalQuadratic(1.0, alpha=0.05)], ids=repr)
+def test_its_profile_takes_the_largest_numbers_without_a_warning(kernel: Stationary) -> None:
+    assert (kernel.profile(np.array([1.7e308, math.inf])) < 1e-12).all()
+
+
 @stationary
 def test_its_profile_keeps_float32(kernel: Stationary) -> None:
     t = np.array([0, 1e-6, 0.5, 3, 1e30], dtype=np.float32)

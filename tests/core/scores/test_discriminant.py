@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from kabc.core.scores import discriminant
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.core.scores.maps import Custom
 
@@ -150,3 +151,9 @@ def test_one_sample_of_each_arm_and_more_features_than_samples_are_enough() -> N
 def test_a_scorer_is_linear_in_the_features() -> None:
     scorer = Scorer(np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([0.5, 0.0]), np.array([0, 1]))
     assert np.array_equal(scorer.scores(np.array([[1.0, 1.0], [2.0, 0.0]])), [[0.5, 1.0], [1.5, 4.0]])
+
+
+def test_points_that_look_like_a_table_of_distances_are_points() -> None:
+    square = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [9.0, 9.0, 0.0]])  # symmetric, with a diagonal of zeros
+    labels = discriminant._linkage(square, 2)
+    assert labels[0] == labels[1] != labels[2]

@@ -12,6 +12,9 @@ import kabc
 from kabc import AnytimeKABC, SettingsError
 from kabc.bench import INSTANCES
 from kabc.core.scores.maps import Ranks, Scaled
+from kabc.strategies.anytime import check
+from kabc.strategies.anytime.check import KCheck
+from kabc.strategies.anytime.learning import Batch
 from tests.strategies.anytime.playing import Draw, at, play
 
 CAUGHT = ("doubtful", "contradicted")
@@ -68,6 +71,32 @@ def test_one_group_too_few_is_caught_and_the_right_number_decided(name: str) -> 
     right = kabc.cluster(instance.arms, instance.n_groups, seed=0, max_samples=2_000, progress=False)
     assert few.status in CAUGHT
     assert right.certified
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_group_that_is_settled_after_few_samples_is_noticed_by_shuffling(seed: int) -> None:
+    """Two rings and a blob; a few samples settle two groups, and bets have not learnt by then what to bet on."""
+    instance = INSTANCES["rings"]
+    few = kabc.cluster(instance.arms, 2, seed=seed, max_samples=2_000, progress=False)
+    assert few.status in CAUGHT
+
+
+def test_the_shares_of_bets_and_looks_add_up_to_1() -> None:
+    assert check.BETS + check.LOOKS == 1
+
+
+def test_arms_that_differ_a_little_are_drawn_up_to_the_next_look() -> None:
+    found, arms = KCheck([Scaled()]), np.arange(6)
+    found.start(arms)
+    rng = np.random.default_rng(1)
+    means = np.repeat([0.0, 0.8, 9.0], 2)  # the first two groups are taken for one
+    batches = [Batch.of(arms.tolist(), [rng.normal(mean, 1.0, (6, 1)) for mean in means])]
+    labels, nobody = np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.bool_)
+    assert found.look(labels, batches, nobody) == "open"
+    assert found.request(np.array([6, 6, 7, 6, 8, 6]), nobody) == {0: 2, 1: 2, 2: 1, 3: 2, 5: 2}
+    dry = arms == 5
+    assert found.look(labels, batches, dry) == "passed"  # the next look cannot be reached
+    assert found.request(np.full(6, 6), dry) == {}
 
 
 def test_a_doubtful_answer_is_not_certified_and_stops_soon() -> None:

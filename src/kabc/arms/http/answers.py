@@ -1,4 +1,4 @@
-"""What is read from a reply: a number, several of them, a text, or the seconds it took."""
+"""What is read from a reply: a number, several of them, a category, a text, or the seconds it took."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from typing import Any, Literal
 from kabc.arms.failures import DrawError, numbers, picked
 from kabc.arms.http.client import Reply
 from kabc.arms.http.secrets import hidden
-from kabc.arms.values import Encoder
+from kabc.arms.http.texts import EmbedError, Texts, as_text
 from kabc.arms.words import cut
 from kabc.core.errors import ArmError
 
-Answer = Literal["number", "text", "latency"]
+Answer = Literal["number", "category", "text", "latency"]
 
 _USELESS = {401: "check the key", 404: "check the address", 405: "check method="}  # the same for every sample
 
 
 @dataclass(frozen=True)
 class AnswerReader:
-    """Turns a reply into one sample. Keys are hidden in every message."""
+    """Turns a reply into one sample. Keys are hidden in every message.
+
+    `texts` make a text numbers; they are None for numbers and latencies. `logprob` is the path of a further number.
+    """
 
     kind: Answer
     value: str | None
-    encoder: Encoder
+    texts: Texts | None = None
+    logprob: str | None = None
 
     def read(self, reply: Reply, keys: Mapping[str, str]) -> list[float]:
         """The numbers of one sample."""
@@ -33,25 +37,39 @@ class AnswerReader:
             _refuse(reply, keys)
         if self.kind == "latency" and self.value is None:
             return [reply.seconds]
-        if self.kind == "text" and self.value is None:
-            return self._row(reply.text, reply.seconds)
+        if self.texts is not None and self.value is None and self.logprob is None:
+            return self._of_text(reply.text, keys)
         answer = _parsed(reply, keys)
         try:
-            return self._row(answer, reply.seconds)
+            return self._row(answer, reply.seconds, keys)
         except DrawError:
             answer = hidden(answer, keys)
-        return self._row(answer, reply.seconds)  # fails again, with a message without keys
+        return self._row(answer, reply.seconds, keys)  # fails again, with a message without keys
 
-    def _row(self, answer: Any, seconds: float) -> list[float]:
+    def _row(self, answer: Any, seconds: float, keys: Mapping[str, str]) -> list[float]:
         part = answer if self.value is None else picked(answer, self.value)
         if self.kind == "latency":
             return [seconds]
-        if self.kind == "number":
+        if self.texts is None:
             return numbers(part)
-        if not isinstance(part, str):
-            raise DrawError(f"expected text, got {cut(part)}; set value= to the path of the text", "not a text")
-        row: list[float] = self.encoder({"answer": [part]})[0].tolist()
-        return row
+        more = [] if self.logprob is None else _one_number(picked(answer, self.logprob))
+        return self._of_text(as_text(part, self.kind), keys) + more
+
+    def _of_text(self, text: str, keys: Mapping[str, str]) -> list[float]:
+        assert self.texts is not None
+        try:
+            return self.texts.row(text)
+        except EmbedError as error:
+            # no failure of the endpoint, so no policy applies
+            said = f"embed= {error}; the text was {cut(hidden(text, keys))}"
+            raise ArmError(said) from error.__cause__
+
+
+def _one_number(value: Any) -> list[float]:
+    row = numbers(value)
+    if len(row) != 1:
+        raise DrawError(f"expected one log-probability, got {cut(value)}; correct logprob=", "not a number")
+    return row
 
 
 def _refuse(reply: Reply, keys: Mapping[str, str]) -> None:

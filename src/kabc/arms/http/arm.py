@@ -38,9 +38,11 @@ class HttpArm:
         rate: float | None,
         timeout: float,
         warmup: int,
+        paired: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self.paired = name, paired
         self.one_at_a_time = reader.kind == "latency"  # calls at the same time would slow each other down
+        self.waits = not self.one_at_a_time
         self._call, self._reader, self._policy, self._spending = call, reader, policy, spending
         self._client, self._pace, self._host = Client(timeout, concurrency), Pace(rate), host
         self._concurrency, self._warmup = concurrency, warmup
@@ -64,9 +66,12 @@ class HttpArm:
         """Price of all its calls so far: failed calls, new tries and warm-up calls count too."""
         return self._spending.of(self.name)
 
-    def draw(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:  # -> (n, d)
-        # all chosen before the first call: they depend on rng alone, not on which answer comes first
-        prompts = [self._call.prompts[i] for i in rng.integers(len(self._call.prompts), size=n)]
+    def draw(
+        self, n: int, rng: np.random.Generator, shared: np.random.Generator | None = None
+    ) -> NDArray[np.float64]:  # -> (n, d)
+        # all chosen before the first call: they depend on the generator alone, not on which answer comes first
+        places = (rng if shared is None else shared).integers(len(self._call.prompts), size=n)
+        prompts = [self._call.prompts[place] for place in places]
         self._stop, self._ending = threading.Event(), False
         try:
             while self._warmup > 0:

@@ -16,9 +16,11 @@ from kabc.arms.http.calls import Address, Call, call_of
 from kabc.arms.http.prompts import read_prompts
 from kabc.arms.http.secrets import LiteralKeyWarning, literal_keys
 from kabc.arms.http.spending import Spending
+from kabc.arms.http.texts import COLUMN, Embed, Embedded, Encoded, Texts
 from kabc.arms.http.waiting import MAX_WAIT, hosts_of, origin_of
-from kabc.arms.values import Encoder, TextForm
+from kabc.arms.values import TextForm
 from kabc.arms.words import listed
+from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 
 
@@ -29,10 +31,13 @@ def http_arms(
     headers: Mapping[str, str] | None = None,
     body: Any = None,
     prompts: str | os.PathLike[str] | Sequence[str] | None = None,
+    paired: bool = False,
     value: str | None = None,
     kind: Answer = "number",
+    logprob: str | None = None,
     columns: Sequence[str] | None = None,
     text: TextForm = "features",
+    embed: Embed | None = None,
     concurrency: int = 4,
     rate: float | None = None,
     max_wait: float = MAX_WAIT,
@@ -60,15 +65,25 @@ def http_arms(
     prompts : str, path or sequence of str, optional
         A file with one prompt in each line, a file of JSON lines (.jsonl) with a field "prompt", or a list of prompts.
         Each sample takes one at random.
+    paired : bool, default False
+        Send the same prompts to all endpoints in a round, and compare answers to the same prompt. It takes far fewer
+        calls where answers depend on the prompt more than on the endpoint. Only strategy "anytime" can use it.
     value : str, optional
         Path of the value in the JSON answer, e.g. "choices.0.message.content". Default: the whole answer.
-    kind : {"number", "text", "latency"}, default "number"
-        "number" is a number or a list of them. "text" is compared by its n-grams. "latency" is the seconds that the
-        call took; latencies are drawn one at a time.
+    kind : {"number", "category", "text", "latency"}, default "number"
+        "number" is a number or a list of them. "category" is one of a few words, numbers or tokens, which are equal or
+        not. "text" is compared by its n-grams, or by `embed`. "latency" is the seconds that the call took; latencies
+        are drawn one at a time.
+    logprob : str, optional
+        With kind "category": path of the log-probability of the answer, e.g. "choices.0.logprobs.content.0.logprob". A
+        sample is then the token and this number: a cheap probe of a language model that is asked for one token.
     columns : sequence of str, optional
         Names of the numbers of one answer. Needed only where an answer has several numbers and failures are encoded.
     text : {"features", "characters"}, default "features"
         How texts become numbers. "features" are hashed n-grams; "characters" are for the Hamming kernel.
+    embed : callable, optional
+        With kind "text": a function from a text to a vector, in place of n-grams. All vectors must have the same
+        length. It may be called from several threads.
     concurrency : int, default 4
         Calls of one arm that may run at the same time.
     rate : float, optional
@@ -110,7 +125,7 @@ def http_arms(
     ... )  # doctest: +SKIP
     >>> kabc.cluster(arms, n_clusters=2)  # doctest: +SKIP
     """
-    expect(kind in get_args(Answer), "kind", kind, "'number', 'text' or 'latency'")
+    expect(kind in get_args(Answer), "kind", kind, "'number', 'category', 'text' or 'latency'")
     expect(is_whole(concurrency) and concurrency > 0, "concurrency", concurrency, "a whole number, 1 or more")
     expect(rate is None or is_positive(rate), "rate", rate, "a number of calls a second above 0, or None")
     expect(is_positive(max_wait), "max_wait", max_wait, "a finite number of seconds above 0")
@@ -118,9 +133,15 @@ def http_arms(
     expect(value is None or bool(value), "value", value, "a path like 'choices.0.text', or None")
     warmup = (1 if kind == "latency" else 0) if warmup is None else warmup
     expect(is_whole(warmup) and warmup >= 0, "warmup", warmup, "a whole number, 0 or more")
-    encoder = Encoder(columns=("answer",), types={"answer": "text"}, text=text)
-    known = {"number": column_names(columns), "text": encoder.names, "latency": ("latency",)}
-    reader, policy = AnswerReader(kind, value, encoder), Policy(on_failure, retries, known[kind])
+    expect(isinstance(paired, bool), "paired", paired, "True or False")
+    if paired and prompts is None:
+        raise SettingsError("paired=True compares answers to the same prompt, and there are no prompts; pass prompts=")
+    made = _texts(kind, logprob, text, embed)
+    if made is None:
+        known = ("latency",) if kind == "latency" else column_names(columns)
+    else:
+        known = (*made.names, *(("logprob",) if logprob else ()))
+    reader, policy = AnswerReader(kind, value, made, logprob), Policy(on_failure, retries, known)
     spending, texts = Spending(price, max_spend), read_prompts(prompts)
     shared = Address("", method, headers or {}, body)
     calls = {name: call_of(name, given, shared, texts) for name, given in endpoints.items()}
@@ -137,11 +158,30 @@ def http_arms(
             rate=rate,
             timeout=float(timeout),
             warmup=warmup,
+            paired=paired,
         )
         for name, call in calls.items()
     }
-    notes = (*policy.notes, *([f"answers: {encoder.describe()}"] if kind == "text" else []), *_warned(calls))
-    return NamedArms(arms, notes=notes, columns=policy.sample_columns, price=price)
+    notes = (*policy.notes, *([] if made is None else [f"answers: {made.describe()}"]), *_warned(calls))
+    return NamedArms(
+        arms,
+        notes=notes,
+        columns=policy.sample_columns,
+        price=price,
+        types={COLUMN: "category"} if kind == "category" and not logprob else {},  # for the Hamming kernel
+        levels={} if made is None else made.levels,
+    )
+
+
+def _texts(kind: Answer, logprob: str | None, form: TextForm, embed: Embed | None) -> Texts | None:
+    """What makes texts numbers; None where answers are numbers already."""
+    if logprob is not None and kind != "category":
+        raise SettingsError(f"logprob={logprob!r} is for kind='category', got kind={kind!r}; change one of them")
+    if embed is not None and kind != "text":
+        raise SettingsError(f"embed= is for kind='text', got kind={kind!r}; change one of them")
+    if kind == "category" or (kind == "text" and embed is None):
+        return Encoded(kind, form)
+    return None if embed is None else Embedded(embed)
 
 
 def _warned(calls: Mapping[str, Call]) -> list[str]:

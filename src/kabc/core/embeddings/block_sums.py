@@ -1,6 +1,7 @@
 """Sums of kernel values over blocks of samples. The whole kernel matrix is never stored.
 
-Two engines give the same squared distances to 1e-6: tiles in numpy, and a compiled loop (`loops`) for large calls.
+Two engines give the same squared distances to 1e-6: tiles in numpy, and for large calls a compiled loop (`loops`) if
+numba is there (the extra "fast").
 If few rows are different, each kernel value between them is computed once (`distinct`).
 """
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.core.embeddings.distinct import distinct_sums
 from kabc.core.embeddings.tiles import BY_PRODUCTS, tile_sums
+from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel, Product, Stationary, Sum
 
 Engine = Literal["auto", "numpy", "numba"]
@@ -80,9 +82,9 @@ def _loop_sums(
         return None
     try:
         from kabc.core.embeddings import loops
-    except ImportError:
+    except ImportError as error:
         if required:
-            raise
+            raise SettingsError(str(error)) from None
         return None
     how = loops.recipe(kernel)
     return None if how is None else loops.sums(how, left, right, pairs)

@@ -19,13 +19,18 @@ from kabc.core.evidence import betting
 
 @dataclass(frozen=True)
 class Block:
-    """Scores of the samples of a round, arm after arm, by one expert; `cap` bounds a bet."""
+    """Scores of the samples of a round, arm after arm, by one expert; `cap` bounds a bet.
+
+    `paired`: matched samples share something. Then only bets on which of them is whose are made (docs/theory.md,
+    section 22).
+    """
 
     scores: Array  # (n, G)
     groups: Index  # (A,) group of each sampled arm, as the expert sees it; -1: none yet
     starts: Index  # (A + 1,) where the samples of each arm start
     base: int
     cap: float
+    paired: bool = False
 
     def pairs(self, partners: Index) -> Array:  # (P,) -> (A, P)
         """Log factors of all sampled arms with each partner."""
@@ -36,7 +41,7 @@ class Block:
         for column, partner in enumerate(partners.tolist()):
             theirs = groups[partner]
             many = (starts[partner + 1] - starts[partner]) // base
-            if many == 1:
+            if many == 1 and not self.paired:
                 out[:, column] = alone[:, theirs] + alone[partner, groups]
             else:
                 answers = self.scores[starts[partner] : starts[partner] + base * many].reshape(base, many, -1)

@@ -128,7 +128,7 @@ class Matern(Stationary):
         keep_positive(self, nu=self.nu)
 
     def profile(self, t: NDArray[Any]) -> NDArray[Any]:
-        a = np.minimum(np.sqrt(2 * self.nu * t), 800)  # exp(-800) is 0: no inf * 0 in the tail
+        a = np.sqrt(2 * self.nu * np.minimum(t, 320_000 / self.nu))  # at most 800: exp(-800) is 0, without inf * 0
         polynomial = 1 + a if self.nu == 1.5 else 1 + a + a * a / 3
         return np.asarray(polynomial * np.exp(-a))
 
@@ -195,7 +195,8 @@ class RationalQuadratic(Stationary):
         keep_positive(self, alpha=self.alpha)
 
     def profile(self, t: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray((1 + t / (2 * self.alpha)) ** -self.alpha)
+        with np.errstate(over="ignore"):  # infinitely far
+            return np.asarray((1 + t / (2 * self.alpha)) ** -self.alpha)
 
     def radii(self, n: int, dim: int, rng: np.random.Generator) -> Array:
         return np.sqrt(rng.chisquare(dim, n) * rng.gamma(self.alpha, 1 / self.alpha, n))

@@ -49,6 +49,8 @@ class Space:
 class Moments:
     """Statistics that a discriminant needs, under one fitted map: sums by arm, and second moments of all samples."""
 
+    by_round = False  # whether `absorb` must get one round at a time
+
     def __init__(self, fitted: FeatureMap, n_arms: int) -> None:
         self.map = fitted
         self.counts = np.zeros(n_arms)
@@ -74,8 +76,7 @@ class Moments:
 
     def spaces(self) -> list[Space]:
         """The features as each ridge sees them."""
-        assert self._sums is not None
-        means = self._sums / np.maximum(self.counts, 1)[:, None]
+        means = self._means()
         values, vectors = np.linalg.eigh(self._covariance(means))
         values = np.maximum(values, 0.0)
         unit = max(float(values.max()), 1e-12)
@@ -84,6 +85,10 @@ class Moments:
             basis = vectors / np.sqrt(values + ridge * unit)
             made.append(Space(basis, means @ basis, float((values / (values + ridge * unit)).sum())))
         return made
+
+    def _means(self) -> Array:  # (N, D)
+        assert self._sums is not None
+        return np.asarray(self._sums / np.maximum(self.counts, 1)[:, None])
 
     def _covariance(self, means: Array) -> Array:  # (N, D) -> (D, D)
         assert self._squares is not None
@@ -113,5 +118,6 @@ def _linkage(points: Array, n_groups: int) -> Index:  # (n, D) -> (n,)
     if len(points) <= n_groups:
         return np.arange(len(points))
     from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import pdist  # linkage itself may take a square table of points for distances, and warn
 
-    return np.asarray(fcluster(linkage(points, "average"), n_groups, "maxclust") - 1, dtype=np.intp)
+    return np.asarray(fcluster(linkage(pdist(points), "average"), n_groups, "maxclust") - 1, dtype=np.intp)

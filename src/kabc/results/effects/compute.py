@@ -36,7 +36,8 @@ def effects_of(result: Result) -> Effects:
         GroupEffect(label + 1, sum(len(kept[arm]) for arm in arms), tuple(of_group[label]))
         for label, arms in members.items()
     ]
-    return Effects(reference + 1, tuple(groups), _ranked_arms(result, kept, columns))
+    dependent = result.block > 1 or bool(result.assumptions)
+    return Effects(reference + 1, tuple(groups), _ranked_arms(result, kept, columns), dependent)
 
 
 def _members(result: Result, arms: list[int]) -> dict[int, list[int]]:

@@ -114,6 +114,9 @@ class Effects:
         In the order of their numbers, which start at 1.
     arms : tuple of ArmEffect
         Each arm against all others together, the odd ones first.
+    dependent : bool
+        Whether samples may depend on each other: they came in blocks, or refute that they come in no particular order.
+        Intervals take them as independent, so they are too narrow then.
 
     Examples
     --------
@@ -130,6 +133,7 @@ class Effects:
     reference: int | None = None
     groups: tuple[GroupEffect, ...] = ()
     arms: tuple[ArmEffect, ...] = field(default=(), repr=False)
+    dependent: bool = False
 
     @property
     def ranked_columns(self) -> tuple[str, ...]:

@@ -16,9 +16,10 @@ _MOST_LEVELS = 4  # in a printed line
 _MOST_ODD = 5
 _FEWEST_ARMS = 13  # from here on, the odd ones are named
 _ODD_SHARE = 0.1  # of the arms, in the group of an arm that is called odd
+_SMALL = 0.1  # ratios that differ from 1 by less are said in per cent
 _WIDTH = 112  # of a line; longer ones go on in the next
 
-ESTIMATES = "effects: estimates with 95 % bootstrap intervals, no part of the guarantee"
+_TOO_NARROW = " (too narrow if samples depend on each other)"
 
 
 def text(effects: Effects) -> str:
@@ -27,7 +28,9 @@ def text(effects: Effects) -> str:
     for group in effects.groups:
         lines += [f"group {group.number}, {counted(group.n, 'sample')} kept"]
         lines += [f"    {line}" for column in group.columns for line in column_lines(column, effects.reference)]
-    return "\n".join([*lines, *odd_lines(effects, fewest=2), ESTIMATES] if lines else ["effects: no samples were kept"])
+    return "\n".join(
+        [*lines, *odd_lines(effects, fewest=2), estimates(effects)] if lines else ["effects: no samples were kept"]
+    )
 
 
 def group_effect_lines(effects: Effects, number: int) -> list[str]:
@@ -45,7 +48,17 @@ def closing_lines(effects: Effects) -> list[str]:
         return []
     more = len(effects.ranked_columns) - MOST_COLUMNS
     others = f"; and {counted(more, 'more column')} in the report" if more > 0 else ""
-    return [*odd_lines(effects), ESTIMATES + others]
+    return [*odd_lines(effects), estimates(effects) + others]
+
+
+def estimates(effects: Effects) -> str:
+    """What to know about all figures."""
+    return f"effects: estimates with {intervals(effects)}, no part of the guarantee"
+
+
+def intervals(effects: Effects) -> str:
+    """What the intervals are, and where they say too much."""
+    return "95 % bootstrap intervals" + (_TOO_NARROW if effects.dependent else "")
 
 
 def odd_lines(effects: Effects, fewest: int = _FEWEST_ARMS) -> list[str]:
@@ -106,6 +119,8 @@ def contrast_words(column: ColumnEffect, reference: int | None) -> list[str]:
 def contrast_text(contrast: Contrast, than: str) -> str:
     """One contrast; `than` is the group that it is compared with, after a blank."""
     match contrast.what:
+        case "ratio" if abs(contrast.value - 1) < _SMALL and math.isfinite(contrast.high - contrast.low):
+            return _in_per_cent(contrast, than)
         case "ratio":
             between = f"({ratio(contrast.low)} to {ratio(contrast.high)})"
             return f"median {ratio(contrast.value)} times{than} {between}"
@@ -158,6 +173,16 @@ def ratio(value: float) -> str:
     if not math.isfinite(value) or not 1e-3 <= value < 1e9:
         return f"{value:.4g}"
     return f"{value:,.{max(3 - max(_exponent(value), 0), 0) if value >= 0.1 else 5}f}"
+
+
+def _in_per_cent(contrast: Contrast, than: str) -> str:
+    """A ratio near 1: "median 3.1 % above group 1 (2.2 to 4.0 %)"; more digits where the interval is narrow."""
+    ends = [100 * (one - 1) for one in (contrast.low, contrast.high)]
+    low, high = ends if contrast.value >= 1 else (-ends[1], -ends[0])
+    places = min(max(decimals(high - low, math.inf) - 1, 1), 6) if high > low else 1
+    higher, lower = ("above", "below") if than else ("higher", "lower")
+    value = f"{abs(100 * (contrast.value - 1)):.{places}f} % {higher if contrast.value >= 1 else lower}{than}"
+    return f"median {value} ({low:,.{places}f} to {high:,.{places}f} %)"
 
 
 def _signed(contrast: Contrast) -> tuple[str, str, str]:

@@ -1,11 +1,17 @@
 """When to believe a settled partition: looks at the doubts about K, and what follows from them.
 
+The evidence that a group is two is the mean of what bets have won (`doubts.py`) and of what shuffling shows
+(`shuffles.py`).
+
 | evidence      | what happens                                                                                 |
 |---------------|----------------------------------------------------------------------------------------------|
-| at most 1     | the partition is accepted                                                                    |
+| at most 1     | the partition is accepted, unless the arms of a group differ a little (below)                |
 | above 1       | a few more samples of the arms in doubt, at most a tenth of all; then it is accepted         |
 | above 4       | the same, at most a quarter of all: with the right K this is rare                            |
 | 20 or more    | go on; after 15 % more samples and three rounds the run ends, and K is doubtful              |
+
+Short runs see little. So where the last look has a small p, all arms are drawn up to the next look. How small: the more
+was drawn since the partition was settled, the smaller.
 """
 
 from __future__ import annotations
@@ -21,68 +27,113 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.doubts import LIMIT, Doubt
 from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.shuffles import Shuffles
 
 Verdict = Literal["passed", "open", "doubtful"]
 
+BETS, LOOKS = 0.5, 0.5  # shares of the two kinds of evidence; they add up to 1 (17.3)
 _IF_UNSURE = 0.10  # more samples, as a part of those that settled the partition
 _IF_SUSPECTED = 0.25
 _IF_DOUBTED = 0.15
 _SUSPECTED = 4.0  # evidence
 _ROUNDS = 3  # and at least so many rounds, if doubted
 _PARTNERS = 2  # arms of the other part for each arm in doubt
+_SMALL = 0.25  # p of a look at which all arms are drawn up to the next one, just after the partition was settled
+_AT_MOST = 4.0  # samples over those at first
 _LARGEST = 700.0  # exp of more is no number
 
 
 class KCheck:
     """The doubts about K of one run."""
 
-    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1) -> None:
+    def __init__(self, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False) -> None:
         self.doubted = False  # a group looks like two
-        self._maps, self._block = maps, block
+        self._maps, self._block, self._paired = maps, block, paired
+        self._arms: Index = np.zeros(0, dtype=np.intp)  # (C,), that the run started with
         self._doubt: Doubt | None = None
+        self._shuffles: Shuffles | None = None
         self._settled_at = 0  # samples when these arms were settled first
         self._n_labelled = self._n_doubted = 0
-        self._open = False
+        self._open = self._to_next_look = False
 
     @property
     def ratio(self) -> float | None:
         """Evidence that a group is two, to 1; None before the first look."""
-        return None if self._doubt is None else math.exp(min(self._doubt.log_evidence, _LARGEST))
+        return None if self._doubt is None else math.exp(min(self._log_evidence, _LARGEST))
 
     @property
     def labels(self) -> Index | None:  # (N,)
         """The partition that was looked at last."""
         return None if self._doubt is None else self._doubt.labels
 
-    def look(self, labels: Index, batches: Sequence[Batch]) -> Verdict:  # (N,), -1: in no group yet
+    @property
+    def _log_evidence(self) -> float:
+        assert self._doubt is not None
+        if self._shuffles is None:  # matched samples cannot be shuffled (docs/theory.md, section 22)
+            return self._doubt.log_evidence
+        bets, looks = math.log(BETS) + self._doubt.log_evidence, LOOKS * self._shuffles.evidence
+        return float(np.logaddexp(bets, math.log(looks))) if looks > 0 else bets
+
+    def start(self, arms: Index) -> None:  # (C,)
+        """Before the first sample: the arms that are drawn first, and shuffled."""
+        self._arms = np.sort(arms)
+
+    def look(self, labels: Index, batches: Sequence[Batch], dry: Mask) -> Verdict:  # (N,), -1: in no group yet; (N,)
         """Look once more, after a round that left this partition."""
         labels = _in_order(labels)
-        if self._doubt is None or (self._doubt.labels != labels).any():
-            self._doubt = Doubt(labels, self._maps, self._block)
-        self._doubt.follow(batches)
+        self._take(labels, batches)
         n_samples = sum(len(batch.samples) for batch in batches)
         if np.count_nonzero(labels >= 0) != self._n_labelled:
             self._n_labelled, self._settled_at, self._n_doubted = int(np.count_nonzero(labels >= 0)), n_samples, 0
-        verdict = self._verdict(self._doubt.log_evidence, n_samples / self._settled_at - 1)
+        self.doubted = self._log_evidence >= math.log(LIMIT)
+        grown = n_samples / self._settled_at
+        self._to_next_look = not self.doubted and not dry[self._arms].any() and self._differ_a_little(grown)
+        verdict = self._verdict(grown)
         self._open = verdict == "open"
         return verdict
 
-    def _verdict(self, log_evidence: float, more: float) -> Verdict:
-        self.doubted = log_evidence >= math.log(LIMIT)
+    def _take(self, labels: Index, batches: Sequence[Batch]) -> None:  # (N,)
+        """Bring the evidence against this partition up to date."""
+        groups = _in_order(labels[self._arms])
+        if self._doubt is None or (self._doubt.labels != labels).any():
+            self._doubt = Doubt(labels, self._maps, self._block, paired=self._paired)
+        self._doubt.follow(batches)
+        if self._paired:
+            return
+        if self._shuffles is None or (self._shuffles.groups != groups).any():
+            self._shuffles = Shuffles(self._arms, groups, self._maps, self._block)
+        self._shuffles.follow(batches)
+
+    def _verdict(self, grown: float) -> Verdict:
         if self.doubted:
             self._n_doubted += 1
-            return "doubtful" if more >= _IF_DOUBTED and self._n_doubted > _ROUNDS else "open"
-        enough = _IF_SUSPECTED if log_evidence > math.log(_SUSPECTED) else _IF_UNSURE
-        return "open" if log_evidence > 0 and more < enough else "passed"
+            return "doubtful" if grown >= 1 + _IF_DOUBTED and self._n_doubted > _ROUNDS else "open"
+        enough = 1 + (_IF_SUSPECTED if self._log_evidence > math.log(_SUSPECTED) else _IF_UNSURE)
+        return "open" if self._to_next_look or (self._log_evidence > 0 and grown < enough) else "passed"
+
+    def _differ_a_little(self, grown: float) -> bool:
+        """Whether it is worth to draw all arms up to the next look."""
+        if self._shuffles is None or self._shuffles.next_look is None or not self._shuffles.p_values:
+            return False
+        if grown >= _AT_MOST:
+            return False
+        return self._shuffles.p_values[-1] <= _SMALL / grown**2
 
     def request(self, counts: Counts, dry: Mask) -> dict[int, int]:  # (N,), (N,)
         """The arms in doubt and some of the rest of their group; empty if nothing is in doubt."""
         if self._doubt is None or not self._open:
             return {}
+        if self._to_next_look:
+            return self._up_to_next_look(counts)
         few, many = (arms[~dry[arms]] for arms in self._doubt.suspects())
         partners = many[np.argsort(counts[many], kind="stable")[: _PARTNERS * len(few)]]
         arms = np.union1d(few, partners)
         return dict.fromkeys(arms.tolist(), pace.block(int(counts[arms].min()))) if len(arms) else {}
+
+    def _up_to_next_look(self, counts: Counts) -> dict[int, int]:  # (N,)
+        assert self._shuffles is not None
+        missing = (self._shuffles.next_look or 0) - counts[self._arms]
+        return {int(arm): int(n) for arm, n in zip(self._arms, missing, strict=True) if n > 0}
 
 
 def _in_order(labels: Index) -> Index:  # (N,) -> (N,)

@@ -13,14 +13,15 @@ earlier samples suggest. In the round, a and b samples of the parts multiply the
 
     prod_A r(x) / (w r(x) + 1 - w)  *  prod_B 1 / (w r(y) + 1 - w),    r = exp(l).                              (17.1)
 
-If all arms of each group of D are the same, X_D is a supermartingale that starts at 1. So it ever reaches 20 with
-probability at most 5 %, however often one looks (docs/theory.md, section 17).
+If all arms of each group of D are the same, X_D is a supermartingale that starts at 1 (docs/theory.md, section 17).
+Half of the evidence about K is X_D. The other half comes from shuffling samples (`shuffles.py`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -28,10 +29,11 @@ from kabc.core.arrays import Array, Index
 from kabc.core.evidence import betting
 from kabc.core.scores.discriminant import RIDGES, Moments
 from kabc.core.scores.maps import FeatureMap
-from kabc.strategies.anytime.learning import Batch, fitted_maps
+from kabc.core.scores.paired import centred
+from kabc.strategies.anytime.learning import Batch, fitted_maps, moments_of, teach
 from kabc.strategies.anytime.splits import KINDS, Splits, guessed
 
-LIMIT = 20.0  # evidence at which K is in doubt: a right K is ever doubted with probability at most 1/20 (17.2)
+LIMIT = 20.0  # evidence: a right K is ever doubted with probability at most 1/20 (Proposition 17.3)
 _GROWTH = 1.4  # samples at a guess over those at the guess before
 _SCALES = (0.1, 0.3, 1.0)  # of a score: guesses from few samples in many dimensions are too sure
 _FADING = 0.2  # of what an expert has won before, when guesses are made anew
@@ -42,10 +44,10 @@ class Doubt:
     """The evidence that a group of one fixed partition is two, brought up to date batch by batch."""
 
     def __init__(
-        self, labels: Index, maps: Sequence[FeatureMap] | None, block: int = 1
+        self, labels: Index, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False
     ) -> None:  # (N,), -1: in no group
         self.labels = labels
-        self._maps, self._block = maps, block
+        self._maps, self._block, self._paired = maps, block, paired
         self._learners: tuple[Moments, ...] = ()
         self._splits: list[Splits] = []  # for each learner and ridge
         self._seen: list[Batch] = []
@@ -89,12 +91,13 @@ class Doubt:
         owners = batch.owners
         groups = self.labels[owners]
         inside = groups >= 0
+        factor = partial(paired_log_factor, n_matches=batch.base) if self._paired else log_factor
         found = []
         for number, learner in enumerate(self._learners):
             features = learner.map(batch.samples[inside])
             for splits in self._splits[number * len(RIDGES) : (number + 1) * len(RIDGES)]:
                 scores, sides = splits.scores(features, groups[inside]), splits.sides[:, owners[inside]].T
-                found += [log_factor(scale * scores, sides, groups[inside], self._cap) for scale in _SCALES]
+                found += [factor(scale * scores, sides, groups[inside], self._cap) for scale in _SCALES]
         return np.concatenate([*found, [0.0]])
 
     @property
@@ -118,12 +121,10 @@ class Doubt:
         if self._n_seen >= 2 * self._n_fitted:
             past = np.concatenate([batch.samples for batch in self._seen])
             maps = fitted_maps(past, self._maps, self._block)
-            self._learners = tuple(Moments(one, len(self.labels)) for one in maps)
+            self._learners = tuple(moments_of(one, len(self.labels), self._paired) for one in maps)
             self._n_fitted, self._learnt = self._n_seen, 0
-        new = self._seen[self._learnt :]
-        samples, owners = np.concatenate([b.samples for b in new]), np.concatenate([b.owners for b in new])
         for learner in self._learners:
-            learner.absorb(learner.map(samples), owners)
+            teach(learner, self._seen[self._learnt :])
         self._learnt = len(self._seen)
 
 
@@ -137,3 +138,25 @@ def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:
     with np.errstate(divide="ignore"):  # log 0 = -inf where a part has no samples: its factor is 1
         mixed = np.logaddexp(np.log(share) + scores, np.log1p(-share))
     return np.asarray(np.where(in_a, scores - mixed, np.where(in_b, -mixed, 0.0)).sum(axis=0))
+
+
+def paired_log_factor(
+    scores: Array, sides: Index, groups: Index, cap: float, n_matches: int
+) -> Array:  # (n, T), (n, T), (n,) -> (T,)
+    """The same for matched samples (22.2): in each match, one sample of the smaller part against some of the larger."""
+    found = np.zeros(scores.shape[1])
+    for group in range(int(groups.max(initial=-1)) + 1):
+        inside = groups == group
+        if not inside.any():
+            continue
+        by_arm = centred(scores[inside].reshape(-1, n_matches, scores.shape[1]))  # (A, b, T)
+        its_sides = sides[inside][::n_matches]  # (A, T)
+        for kind in range(scores.shape[1]):
+            part = by_arm[its_sides[:, kind] > 0, :, kind], -by_arm[its_sides[:, kind] < 0, :, kind]  # (a, b), (c, b)
+            few, many = part if len(part[0]) <= len(part[1]) else part[::-1]
+            if len(few):
+                each = len(many) // len(few)
+                others = -many[: each * len(few)].reshape(len(few), each, n_matches)
+                bets = betting.log_one_vs_many(np.clip(few, -cap, cap), np.clip(np.moveaxis(others, 1, 2), -cap, cap))
+                found[kind] += float(bets.sum())
+    return found

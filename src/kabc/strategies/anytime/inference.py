@@ -63,6 +63,8 @@ class Inference:
         self.core = Core.first(order, self.n_clusters)
         self.wealth = self._opened(Wealth.none(self.n_arms))
         self.review = Review(self.shares, self.n_arms)
+        if self.check is not None:
+            self.check.start(self.core.arms)
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -73,7 +75,8 @@ class Inference:
     def request(self) -> Request:
         counts = self.learning.counts
         if self.assignment is not None and not self.assignment.decided:
-            return self.assignment.request(counts)
+            wanted = self.assignment.request(counts)
+            return dict.fromkeys(wanted, min(wanted.values())) if self.learning.paired else wanted
         if self.check is not None and not self.review.doubted:
             in_doubt = self.check.request(counts, self.dry)
             if in_doubt:
@@ -202,7 +205,7 @@ class Inference:
         """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
         if self.check is None:
             return True
-        verdict = self.check.look(labels, self.learning.batches)
+        verdict = self.check.look(labels, self.learning.batches, self.dry)
         if verdict == "open" and not self._can_look_again():
             verdict = "doubtful" if self.check.doubted else "passed"
         if verdict == "doubtful":

@@ -20,6 +20,7 @@ from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer
 from kabc.core.scores.maps import Averaged, FeatureMap, default_maps
+from kabc.core.scores.paired import PairedMoments, centred, in_matches
 
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
@@ -64,11 +65,27 @@ def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> t
     return tuple((Averaged(one, block) if block > 1 else one).fitted(past) for one in chosen)
 
 
-class Learning:
-    """Samples, learners and scorers. Only `absorb` and `rescore` change it."""
+def moments_of(fitted: FeatureMap, n_arms: int, paired: bool) -> Moments:
+    """A learner that knows nothing yet."""
+    return PairedMoments(fitted, n_arms) if paired else Moments(fitted, n_arms)
 
-    def __init__(self, n_arms: int, maps: Sequence[FeatureMap] | None, block: int = 1) -> None:
+
+def teach(learner: Moments, batches: Sequence[Batch]) -> None:
+    """Have a learner absorb these rounds."""
+    for some in [[one] for one in batches] if learner.by_round else [batches]:
+        samples, owners = np.concatenate([b.samples for b in some]), np.concatenate([b.owners for b in some])
+        learner.absorb(learner.map(samples), owners)
+
+
+class Learning:
+    """Samples, learners and scorers. Only `absorb` and `rescore` change it.
+
+    `paired`: the k-th samples of all arms of a round share something, and every arm of a round has as many.
+    """
+
+    def __init__(self, n_arms: int, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False) -> None:
         self.counts: Counts = np.zeros(n_arms, dtype=np.int64)  # samples (blocks, if they are blocks) of each arm
+        self.paired = paired
         self._block = block
         self.learners: tuple[Moments, ...] = ()
         self.scorers: tuple[Scorer, ...] = ()
@@ -105,10 +122,11 @@ class Learning:
         """Learners with maps fitted anew, once there are twice as many samples as at the last fit."""
         if self.n_samples + len(batch.samples) < 2 * self._n_fitted:
             return ()
-        past, owners = self.samples(batch)
-        learners = tuple(Moments(one, len(self.counts)) for one in fitted_maps(past, self._maps, self._block))
+        past, _ = self.samples(batch)
+        maps = fitted_maps(past, self._maps, self._block)
+        learners = tuple(moments_of(one, len(self.counts), self.paired) for one in maps)
         for learner in learners:
-            learner.absorb(learner.map(past), owners)
+            teach(learner, [*self._batches, batch])
         return learners
 
     def blocks(self, lesson: Lesson, n_groups: int) -> list[Block]:
@@ -120,9 +138,12 @@ class Learning:
         blocks = []
         for number, scorer in enumerate(self.scorers):
             scores = scorer.scores(lesson.features[number // len(RIDGES)])
+            if self.paired:
+                scores = centred(in_matches(scores, batch.owners)[0]).reshape(scores.shape)
             for scale in SCALES:
                 cap = math.inf if scale == 1 else ceiling
-                blocks.append(Block(scale * scores, scorer.labels[batch.arms], starts, batch.base, cap))
+                seen = (scorer.labels[batch.arms], starts, batch.base, cap, self.paired)
+                blocks.append(Block(scale * scores, *seen))
         return blocks
 
     def absorb(self, lesson: Lesson) -> None:

@@ -97,8 +97,9 @@ def _oddest(points: Array, weights: Array) -> Mask:
 def _linked(points: Array) -> Mask:
     """Two parts by Ward's linkage; single odd arms are the other kind."""
     from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import pdist  # linkage itself may take a square table of points for distances, and warn
 
-    part: Mask = fcluster(linkage(points, "ward"), 2, "maxclust") == 1
+    part: Mask = fcluster(linkage(pdist(points), "ward"), 2, "maxclust") == 1
     return part if not part.all() else np.arange(len(points)) == 0  # equal points are not split
 
 

@@ -8,7 +8,7 @@ supermartingale, however the scores were made (docs/theory.md, section 11). Ther
 | core   | `core.py`       | some arms, often all of them, are compared with each other                                |
 |        | `review.py`     | their partition is guessed; a guess that wins bets is claimed and proven (`claims.py`)    |
 | others | `assignment.py` | each other arm is compared with one arm of each group                                     |
-| both   | `check.py`      | a settled partition waits while a group looks like two (`doubts.py`, `splits.py`)         |
+| both   | `check.py`      | a settled partition waits while a group may be two (`doubts.py`, `shuffles.py`)           |
 
 Without K there is only the core, with all arms, and no guess. The run stops when all pairs are told apart, or when
 nothing new is being learned (`stalling.py`).
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.core.arrays import Array, Index
+from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition
@@ -69,6 +70,10 @@ class AnytimeKABC(Stepwise):
     check_k : bool, default True
         Whether to look, before it decides, if a group is two. If so, it ends "doubtful" instead of "decided". With the
         right K this happens with probability at most 5 %.
+    paired : bool, default False
+        The k-th samples of all arms of a round share something, such as a prompt, and are compared with each other.
+        Arms are the same if they answer the same to the same. All arms of a round are asked for as many samples
+        (docs/theory.md, section 22).
     patience : float or None, default 2.5
         Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
         (docs/anytime.md). None: it never does.
@@ -103,10 +108,14 @@ class AnytimeKABC(Stepwise):
         seed: int = 0,
         block: int = 1,
         check_k: bool = True,
+        paired: bool = False,
         patience: float | None = PATIENCE,
     ) -> None:
         super().__init__(n_arms, delta)
         self.block = whole_number("block", block, 1)
+        self.paired = yes_or_no("paired", paired)
+        if self.paired and self.block > 1:
+            raise SettingsError(f"paired samples do not form blocks, got block={block!r}; leave one of them out")
         expect_several_groups(n_clusters)
         self.n_clusters = None if n_clusters is None else whole_number("n_clusters", n_clusters, 2, self.n_arms)
         self.patience = None if patience is None else positive_number("patience", patience, above=1.0)
@@ -115,8 +124,8 @@ class AnytimeKABC(Stepwise):
             self.n_clusters,
             self.delta,
             order=np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms),
-            learning=Learning(self.n_arms, maps, self.block),
-            check=KCheck(maps, self.block) if checked else None,
+            learning=Learning(self.n_arms, maps, self.block, paired=self.paired),
+            check=KCheck(maps, self.block, paired=self.paired) if checked else None,
             stalling=Stalling(self.n_arms, self.patience) if self.n_clusters is None and self.patience else None,
         )
         self._outlook = Outlook()
@@ -222,5 +231,6 @@ class AnytimeKABC(Stepwise):
             self.status,
             claimed=self._found.wealth.claimed is not None,
             block=self.block,
+            paired=self.paired,
             set_aside=bool(self._found.dry.any()),
         )

@@ -17,6 +17,18 @@ _SET_ASIDE = (
     "an arm that could not give what was asked for was asked no more; it is in a group only if it was told apart from "
     "an arm of every other group by then"
 )
+_BETS = (
+    "samples x of one arm and y of the other multiply its evidence by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
+    "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
+    "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
+)
+_GIVEN = "given what the samples of a match share (a prompt), samples of different arms are independent of each other"
+_PAIRED = (
+    "the k-th samples of all arms of a round are a match; arms are the same if they answer the same to the same",
+    "x of one arm against m of others in its match multiplies its evidence by (m + 1) r(x) / (r(x) + sum of r(y))",
+    "r = exp(score minus its mean over the match)",
+    "this has mean 1 if the arms are the same; experts are averaged with weights fixed before",
+)
 
 
 def guarantee(
@@ -27,6 +39,7 @@ def guarantee(
     *,
     claimed: bool,
     block: int = 1,
+    paired: bool = False,
     set_aside: bool = False,
 ) -> Guarantee:
     """Claim, assumptions and rule, with the thresholds as they are now; `claimed`: pairs rest on a proven claim."""
@@ -35,14 +48,12 @@ def guarantee(
         claim=_claim(shares, status, claimed),
         assumptions=(
             _assumed(block),
-            "samples of different arms are independent of each other",
+            _GIVEN if paired else "samples of different arms are independent of each other",
         ),
         rule=(
             *_blocks(block),
             "before each round several experts fix a score for each pair, from earlier samples",
-            "samples x of one arm and y of the other multiply its evidence by (1 + h(x))(1 - h(y)), h = tanh(score/2)",
-            "or one x against m of y by (m + 1) r(x) / (r(x) + sum of r(y)), r = exp(score)",
-            "both have mean at most 1 if the arms are the same; experts are averaged with weights fixed before",
+            *(_PAIRED if paired else _BETS),
             *_pairs(shares, core),
             *(() if shares.n_clusters is None else _claims(shares, core, review)),
             *_outside(shares, core),

@@ -1,17 +1,25 @@
-"""Loops over arms. Numba compiles them in the first round of a strategy, and the compiled code is kept on disk."""
+"""Loops over arms. Numba compiles them in the first round of a strategy, and the compiled code is kept on disk.
+
+Without numba (the extra "fast") they run as they are written: the same numbers, more slowly.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from kabc.core.compiling import stamp
 
 
 def compiled(*functions: Callable[..., Any], using: Sequence[Callable[..., Any]]) -> list[Any]:
     """The functions and those that they use, compiled. Numba is imported only here, because its import is slow."""
-    import numba
-    from numba.extending import register_jitable
+    try:
+        import numba
+        from numba.extending import register_jitable
+    except ImportError:
+        return [np.errstate(all="ignore")(function) for function in functions]  # a division by 0 is infinite here too
 
     how: dict[str, Any] = {"error_model": "numpy"}  # a division by 0 is infinite, never an exception
     for helper in using:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
+try:
+    import numba
+except ModuleNotFoundError:
+    raise ImportError("the compiled loop needs numba; pip install 'kabc[fast]'") from None
 
 from kabc.core.compiling import stamp
 

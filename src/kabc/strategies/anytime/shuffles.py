@@ -1,0 +1,133 @@
+"""Looks at the first samples of each arm: do the arms of a group differ more than after shuffling them?
+
+| symbol | here        | meaning                                                                                       |
+|--------|-------------|-----------------------------------------------------------------------------------------------|
+| D      | `labels`    | the partition in doubt, of the arms that the run started with                                 |
+| n_k    | `LOOKS`     | look k is at the first n_k samples of each of these arms                                      |
+| T      |             | how much the arms of a group differ, over all groups and feature maps                         |
+| p_k    | `p_values`  | part of the shuffled samples whose T is at least that of the samples, these included          |
+| S_D    | `evidence`  | sum of g(p_k) / len(LOOKS) over the looks so far, with g(p) the mean of 1{p <= a} / a         |
+
+If all arms of each group of D are the same, samples may be shuffled within groups. So each g(p_k) has mean at most 1,
+and S_D, which never falls, ever reaches 20 with probability at most 5 % (docs/theory.md, section 17). Bets must first
+learn what to bet on. A look compares all samples at once, so it sees more in short runs. Bets see more in long ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import gammaincc
+
+from kabc.core.arrays import Array, Index
+from kabc.core.scores.maps import FeatureMap
+from kabc.strategies.anytime.learning import Batch, fitted_maps
+
+LOOKS = (6, 8, 11, 15, 20, 27, 36, 48)  # samples of each arm
+LEVELS = (1 / 64, 1 / 256, 1 / 1024)  # of p, each with the same share
+ENOUGH = 100.0  # evidence after which no more looks are made
+_FIRST, _ALL = 63, 1023  # shuffles; all of them only if p of the first ones is small
+_SMALL = 1 / 16
+_RIDGE = 0.1
+_SHARPNESS = 0.9  # below 1: then no single p of a map decides alone
+_TINIEST = 1e-26  # p of one feature map and group: about as far as the approximation goes
+_AT_ONCE = 1 << 22  # numbers in memory
+_ROUNDING = 1e-9
+
+
+class Shuffles:
+    """The looks at one fixed partition, each made once all arms have enough samples."""
+
+    def __init__(
+        self, arms: Index, groups: Index, maps: Sequence[FeatureMap] | None, block: int = 1
+    ) -> None:  # (C,), (C,), -1: in no group
+        self.groups = groups
+        self.p_values: list[float] = []
+        order = np.argsort(groups, kind="stable")  # group after group
+        self._arms, self._groups = arms[order], groups[order]
+        self._maps, self._block = maps, block
+        self._able = bool((groups >= 0).all()) and len(np.unique(groups)) < len(arms)
+
+    @property
+    def evidence(self) -> float:
+        """S_D now."""
+        return sum(graded(p) for p in self.p_values) / len(LOOKS)
+
+    @property
+    def next_look(self) -> int | None:
+        """Samples of each arm at the next look; None if there is none."""
+        done = len(self.p_values)
+        return LOOKS[done] if self._able and done < len(LOOKS) else None
+
+    def follow(self, batches: Sequence[Batch]) -> None:
+        """Make all looks for which there are samples; `batches` are all rounds so far."""
+        held = np.zeros(int(self._arms.max()) + 1, dtype=np.int64)
+        for batch in batches:
+            inside = batch.arms < len(held)
+            held[batch.arms[inside]] += batch.counts[inside]
+        fewest = int(held[self._arms].min())
+        while self.next_look is not None and self.next_look <= fewest and self.evidence < ENOUGH:
+            self.p_values.append(self._p_value(batches, self.next_look))
+
+    def _p_value(self, batches: Sequence[Batch], n: int) -> float:
+        samples, groups = _firsts(batches, self._arms, n), np.repeat(self._groups, n)
+        points = [_whitened(one, samples, groups) for one in fitted_maps(_sorted(samples), self._maps, self._block)]
+        rng = np.random.default_rng(n)  # shuffles do not depend on the samples
+        few = _rank(points, groups, n, _FIRST, rng)
+        return few if few > _SMALL else _rank(points, groups, n, _ALL, rng)
+
+
+def graded(p: float) -> float:
+    """g(p). Its mean is at most 1 if P(p <= a) <= a for all a."""
+    return sum(1 / level for level in LEVELS if p <= level) / len(LEVELS)
+
+
+def _firsts(batches: Sequence[Batch], arms: Index, n: int) -> Array:  # (C,) -> (C n, d)
+    """The first n samples of each arm, arm after arm."""
+    samples, owners = np.concatenate([b.samples for b in batches]), np.concatenate([b.owners for b in batches])
+    return np.asarray(samples[np.concatenate([np.flatnonzero(owners == arm)[:n] for arm in arms])])
+
+
+def _sorted(samples: Array) -> Array:  # (n, d) -> (n, d)
+    """Rows in an order that does not depend on how they are shuffled. What is fitted on them does not either."""
+    return np.asarray(samples[np.lexsort(samples.T[::-1])])
+
+
+def _whitened(fitted: FeatureMap, samples: Array, groups: Index) -> Array:  # (n, d), (n,) -> (n, D)
+    """Features measured from the mean of their group, in units of the spread within groups."""
+    features = fitted(samples)
+    for group in np.unique(groups):
+        features[groups == group] -= features[groups == group].mean(axis=0)
+    values, vectors = np.linalg.eigh(features.T @ features / len(features))
+    values = np.maximum(values, 0.0)
+    return np.asarray(features @ (vectors / np.sqrt(values + _RIDGE * max(float(values.max()), 1e-12))))
+
+
+def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np.random.Generator) -> float:
+    """p: the rank of T of the samples among that many shuffles within groups, and the samples themselves."""
+    orders = np.argsort(groups + rng.random((shuffles + 1, len(groups))), axis=1)  # groups follow each other
+    orders[0] = np.arange(len(groups))
+    spread = np.concatenate([_spreads(one, groups[::n], n, orders) for one in points])  # (Q, shuffles + 1)
+    centre, variance = spread.mean(axis=1, keepdims=True), spread.var(axis=1, keepdims=True)
+    varied = (variance > 1e-20 * np.square(centre))[:, 0]
+    if not varied.any():
+        return 1.0
+    spread, centre, variance = spread[varied], centre[varied], variance[varied]
+    # Spreads of shuffled samples are about gamma distributed. This only puts maps and groups on one scale.
+    tail = np.maximum(gammaincc(np.square(centre) / variance, spread * centre / variance), _TINIEST)
+    total = np.power(tail, -_SHARPNESS).sum(axis=0)  # T
+    return float(np.mean(total >= total[0] * (1 - _ROUNDING)))
+
+
+def _spreads(points: Array, groups: Index, n: int, orders: Index) -> Array:  # (C n, D), (C,), (B, C n) -> (G, B)
+    """The largest variance along a line of the means of a group's arms, for each group of several arms."""
+    at_once = max(1, _AT_ONCE // points.size)
+    parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
+    means = np.concatenate([points[part].reshape(len(part), len(groups), n, -1).mean(axis=2) for part in parts])
+    found = []
+    for group in np.unique(groups):
+        inside = means[:, groups == group]
+        if inside.shape[1] > 1:
+            found.append(np.linalg.eigvalsh(inside @ inside.transpose(0, 2, 1))[:, -1])
+    return np.array(found)
