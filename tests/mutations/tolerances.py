@@ -59,8 +59,8 @@ QUANTILES = (
     ),
     Mutant(
         _BETS,
-        "least_ones(lengths, 1 - p, log_inverse_alpha)",
-        "least_ones(lengths, p, log_inverse_alpha)",
+        "for one in (p, 1 - p)",
+        "for one in (p, p)",
         "both sides use p",
         f"{_TESTS}::test_an_interval_holds_what_no_side_rejects",
     ),
