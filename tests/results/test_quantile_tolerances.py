@@ -129,3 +129,13 @@ def test_the_command_line_takes_quantiles(tmp_path: Path, capsys: pytest.Capture
     assert (tmp_path / "page.html").stat().st_size > 0
     assert main(words) == 2
     assert "quantiles are those of one column" in capsys.readouterr().err
+
+
+def test_samples_that_depend_on_each_other_get_an_advice_that_quantiles_can_follow() -> None:
+    def slow(n: int, rng: np.random.Generator) -> Any:
+        return np.repeat(rng.lognormal(3.0, 0.2, -(-n // 5)), 5)[:n]
+
+    result = kabc.cluster([slow, slow], tolerance={"p50": "5%"}, seed=0, progress=False)
+    assert result.status == "doubtful"
+    assert "Draw samples that are farther apart in time" in str(result)
+    assert "block" not in str(result).splitlines()[0]

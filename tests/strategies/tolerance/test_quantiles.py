@@ -164,7 +164,7 @@ def test_no_false_verdict_in_more_runs_than_delta_allows(law: str, factor: float
     runs, delta, wrong = 80, 0.2, 0
     for run in range(runs):
         strategy = QuantileKABC(3, None, delta, tolerance={"p50": "20%", "p80": "20%"})
-        found = ended(strategy, LAWS[law], [1.0, factor, 1.0], run, most=1000).verdicts().verdicts
+        found = ended(strategy, LAWS[law], [1.0, factor, 1.0], run, most=2000).verdicts().verdicts
         false_same = factor != 1 and "same" in (found[0, 1], found[1, 2])
         equal = [(0, 2)] if factor != 1 else [(0, 1), (0, 2), (1, 2)]
         wrong += false_same or any(found[pair] == "different" for pair in equal)
