@@ -49,3 +49,19 @@ def test_a_result_is_a_page_a_frame_and_a_picture(cells: list[Outputs]) -> None:
     assert "2 groups, wrong with probability at most 5 %" in page["text/plain"]
     assert "<table" in frame["text/html"]
     assert picture["image/png"]
+
+
+SLOW = """
+import time, kabc
+def slow(n, rng):
+    time.sleep(4)
+    raise KeyboardInterrupt  # nothing is shown after it: what is there came while it was drawing
+print(kabc.cluster({"a": slow, "b": slow}, 2, seed=0).status)
+"""
+
+
+def test_a_draw_that_takes_long_is_shown_below_the_cell() -> None:
+    (cell,) = executed(SLOW)
+    assert printed(cell) == "interrupted\n"
+    (shown,) = displayed(cell)
+    assert shown["text/plain"].startswith("round 1: drawing, 0 of 2 draws done, 0 samples so far")

@@ -50,6 +50,12 @@ def test_numbers_in_names_are_compared_as_numbers() -> None:
     assert sorted(names, key=natural) == ["", "7", "10", "a2x", "a10x", "b", "m09", "m9", "m10"]
 
 
+def test_numbers_in_names_are_in_order_however_long_they_are() -> None:
+    in_order = ["m2", "m010", "m10", "m" + "9" * 5000, "m1" + "0" * 5000, "n1"]
+    shuffled = [in_order[i] for i in (4, 0, 5, 3, 1, 2)]
+    assert sorted(shuffled, key=natural) == in_order
+
+
 def test_a_few_arms_with_one_row_are_left_to_the_run() -> None:
     rows = pl.concat([frame(), pl.DataFrame({"machine": ["m9"], "place": [1.0]})])
     assert table_arms(rows, arm="machine")["m9"].remaining == 1

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from kabc.arms.tables import table_arms
@@ -170,3 +171,14 @@ def test_files_that_cannot_be_read_are_refused_in_one_line(tmp_path: Path) -> No
         with pytest.raises((SettingsError, ArmError), match=words) as caught:
             table_arms(source, arm="machine")
         assert "\n" not in str(caught.value)
+
+
+def test_an_arrow_file_with_damaged_texts_is_refused(tmp_path: Path) -> None:
+    offsets = np.array([0, 5, 10**9, 7], dtype=np.int32)  # DuckDB would read far beyond the texts
+    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(b"m0m1m0m1")]
+    damaged = pa.record_batch({"machine": pa.Array.from_buffers(pa.string(), 3, buffers), "place": pa.array([1.0] * 3)})
+    for name, new in (("file.arrow", pa.ipc.new_file), ("stream.arrow", pa.ipc.new_stream)):
+        with new(tmp_path / name, damaged.schema) as writer:
+            writer.write_batch(damaged)
+        with pytest.raises(ArmError, match=f"cannot read .*{name}"):
+            table_arms(tmp_path / name, arm="machine")

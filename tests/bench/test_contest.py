@@ -20,7 +20,7 @@ import kabc
 from kabc.bench import INSTANCES, Contest, RunLog, run_contest, summarise
 from kabc.bench.contest import GRID, bad
 from kabc.bench.field import code_of, resolve
-from kabc.bench.play import AT_CAP, IN_TIME, PILOT, UNFIT, Job, Outcome, Stream, fingerprint, play
+from kabc.bench.play import AT_CAP, FAILED, IN_TIME, PILOT, UNFIT, Job, Outcome, Stream, fingerprint, play
 from kabc.bench.tables import Row, as_markdown, as_text
 from tests.processes import running
 
@@ -217,6 +217,41 @@ def test_no_process_stays_behind_when_the_first_one_is_killed(tmp_path: Path) ->
                 break
             time.sleep(0.1)
         assert not living(process.pid)
+
+
+KILLER = """
+import os, signal
+import numpy as np
+import kabc
+from kabc.bench import Instance, gaussian
+
+class Dies(kabc.AnytimeKABC):
+    def tell(self, samples):
+        super().tell(samples)
+        if BEHAVIOUR:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+INSTANCES = [Instance("mine", "", (2, 2), lambda: [gaussian(0), gaussian(9)])]
+"""
+ALWAYS, ONCE = "True", "not os.path.exists(FLAG) and not open(FLAG, 'w').close()"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behaviour", [ALWAYS, ONCE])
+def test_a_worker_that_is_killed_takes_no_other_run_with_it(behaviour: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(KILLER.replace("BEHAVIOUR", behaviour).replace("FLAG", repr(str(tmp_path / "flag"))))
+    both = Contest.of(["mine"], ["anytime", f"{file}:Dies"], file=str(file), runs=3, cap=500)
+    found = run_contest(both, RunLog(tmp_path), workers=2, progress=False)
+    plain = {key.seed: outcome for key, outcome in found.items() if key.strategy == "anytime"}
+    dying = {key.seed: outcome for key, outcome in found.items() if key.strategy != "anytime"}
+    assert [plain[seed].status for seed in range(3)] == ["decided"] * 3
+    if behaviour == ONCE:
+        assert [dying[seed].samples for seed in range(3)] == [plain[seed].samples for seed in range(3)]
+    else:
+        assert {outcome.status for outcome in dying.values()} == {FAILED}
+        assert "its process died twice" in dying[0].note
+    assert RunLog(tmp_path).done == found
 
 
 # ---------------------------------------------------------------- what the runs say

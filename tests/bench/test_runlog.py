@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from kabc.bench import RunLog
 from kabc.bench.play import Job, Outcome
+from kabc.core.errors import SettingsError
 
 JOB = Job("boc-easy", "mark", "anytime", "code", seed=0, delta=0.1, cap=100, limit=1.0)
 OUTCOME = Outcome("decided", False, 44, seconds=0.5)
@@ -66,3 +69,31 @@ def test_a_torn_last_line_goes_and_what_others_wrote_stays(tmp_path: Path) -> No
     log.add(JOB, OUTCOME)
     assert path.read_bytes() == whole + b"a note of mine\n" + whole
     assert len(log.notices) == 1
+
+
+def test_lines_that_no_run_writes_block_nothing(tmp_path: Path) -> None:
+    path = filled(tmp_path)
+    row = json.loads(path.read_text())
+    outcome, job = row["outcome"], row["job"]
+    bad = [
+        "[" * 100_000,
+        json.dumps({"job": job, "outcome": outcome | {"samples": "x"}}),
+        json.dumps({"job": job, "outcome": outcome | {"wrong": 3}}),
+        json.dumps({"job": job | {"seed": "0"}, "outcome": outcome}),
+        json.dumps({"job": job | {"n": [2]}, "outcome": outcome}),
+        json.dumps({"job": job | {"later": 1}, "outcome": outcome}),
+        "9" * 5000,
+        "\x00",
+    ]
+    path.write_text("\n".join([*bad, path.read_text().strip()]) + "\n")
+    log = RunLog(tmp_path)
+    assert log.done == {JOB: OUTCOME}
+    assert log.notices == [f"{path}: skipped lines 1, 2, 3, 4, 5 and 3 more, not a run of kabc bench"]
+
+
+def test_a_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder" / "runs.jsonl").mkdir(parents=True)
+    for name in ("file", "folder"):
+        with pytest.raises(SettingsError, match="choose another folder"):
+            RunLog(tmp_path / name)

@@ -59,21 +59,21 @@ def test_a_short_run_says_nothing_and_a_long_one_not_too_much(clock: Clock, caps
         assert capsys.readouterr().err == ""
         for _ in range(20):
             clock.now += 1
-            panel.doing("drawing")
+            panel("drawing")
     assert len(capsys.readouterr().err.splitlines()) == 4
 
 
 def test_before_the_first_round_it_says_what_it_is_at(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with live.LivePanel(quiet=False) as panel:
         clock.now += 3
-        panel.doing("round 1: drawing, 2 of 4 arms done")
+        panel("round 1: drawing, 2 of 4 arms done")
     assert capsys.readouterr().err == "3 s: round 1: drawing, 2 of 4 arms done\n"
 
 
 def test_quiet_is_quiet(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with live.LivePanel(quiet=True) as panel:
         clock.now += 100
-        panel.doing("drawing")
+        panel("drawing")
     assert capsys.readouterr() == ("", "")
 
 
@@ -84,7 +84,7 @@ def test_a_terminal_gets_a_panel_that_goes_away(
     monkeypatch.setattr(live, "_QUIET_SECONDS", -1.0)
     monkeypatch.setenv("TERM", "xterm")
     with live.LivePanel(quiet=False) as panel:
-        panel.doing("drawing arm a")
+        panel("drawing arm a")
     out, err = capsys.readouterr()
     assert "\x1b[2K" in err  # rich has erased its lines again
     assert "drawing arm a" in err

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import kabc as package
-from kabc.results.values import Result
 from tests.cli.conftest import Call
 from tests.processes import running
 
@@ -93,10 +92,10 @@ def test_whatever_happens_while_a_file_is_written_the_answer_is_printed(
 def test_the_files_are_written_even_if_the_answer_cannot_be_printed(
     kabc: Call, machines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(_: Result) -> str:
+    def fails(*_: object, **options: object) -> str:
         raise MemoryError
 
-    monkeypatch.setattr(Result, "__str__", fails)
+    monkeypatch.setattr("kabc.cli.show.text", fails)
     answer = kabc(*words_of(machines), "--save", tmp_path / "r.json")
     assert answer.code == 2 and "cannot print the answer: MemoryError" in answer.err
     assert package.load_result(tmp_path / "r.json").certified

@@ -70,6 +70,12 @@ MISTAKES = [
     ("deep JSON", f"--command a='{DEEP}' --command b='{DEEP}' --clusters 2", ["nested too deeply"]),
     ("command that prints rubbish", "--command a='echo x' --command b='echo y' --clusters 2", ["number"]),
     ("unreachable database", "--sql 'select 1' --database postgresql://u:hush@127.0.0.1:9/x --arm a", ["127.0.0.1"]),
+    (
+        "bad port",
+        "--sql 'select 1' --database postgresql://u:hush@127.0.0.1:port/x --arm a",
+        ["host:5432"],
+    ),
+    ("no driver", "--sql 'select 1' --database nodb://u:hush@127.0.0.1/x --arm a", ["needs a driver", "'nodb'"]),
     ("wrong SQL", "--sql 'selekt 1' --database sqlite:///plant.db --arm a", ["selekt"]),
     ("two sources", "good.csv --command a=true", ["2 sources"]),
 ]
@@ -187,11 +193,18 @@ def test_settings_are_spelled_as_options() -> None:
 @pytest.mark.parametrize(
     ("told", "shell"),
     [
+        ("lower rate= or concurrency=, or raise max_wait=", "lower rate or concurrency, or raise max_wait"),
+        ("declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)", "use --strategy anytime, which needs no kernel"),
+        ("lower pilot=, or pass a kernel with a fixed bandwidth", "lower --pilot"),
+        (
+            "did not end within timeout=3 seconds; raise timeout=",
+            "did not end within --timeout 3 seconds; raise --timeout",
+        ),
         ("set types={'ts': 'number'} to compare seconds", "set --types ts=number to compare seconds"),
         ("set types={'seed': 'number'}", "set --types seed=number"),
         ("set types={'a b': 'text'}; or types=", "set --types 'a b=text'; or --types"),
         ("""set types={"it's": 'category'}""", """set --types 'it'"'"'s=category'"""),
     ],
 )
-def test_types_are_spelled_as_pairs(told: str, shell: str) -> None:
+def test_advice_is_spelled_as_people_write_it(told: str, shell: str) -> None:
     assert for_the_shell(told) == shell

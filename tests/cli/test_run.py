@@ -65,6 +65,7 @@ def test_json_is_strict_and_repeats_with_the_seed(kabc: Call, machines: Path) ->
     assert first["status"] == "decided"
     assert first.pop("seconds") >= 0
     second.pop("seconds")
+    assert first.pop("origin").keys() == second.pop("origin").keys()
     assert first == second
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kabc.core.secrets import hide, hide_as, hide_url, is_secret_name, looks_secret, url_secrets
+from kabc.core.secrets import hide, hide_as, hide_url, hide_words, is_secret_name, looks_secret, url_secrets
 
 KEY = 'sk-Zq7/w+E=9"uX&2bT4 v1'
 
@@ -168,3 +168,23 @@ def test_other_texts_are_no_keys(text: str) -> None:
 def test_names_that_usually_hold_keys() -> None:
     assert all(map(is_secret_name, ["key", "X-Api-Key", "apikey", "Authorization", "Cookie", "sslpassword", "sig"]))
     assert not any(map(is_secret_name, ["monkey_size", "n", "Content-Type", "keyspace", "design", "User-Agent"]))
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("curl -u me:word http://x", "curl -u me:*** http://x"),
+        ("curl -H 'Authorization: Bearer abc'", "curl -H 'Authorization: Bearer ***'"),
+        ("curl -H 'Authorization:Basic abc'", "curl -H 'Authorization:Basic ***'"),
+        ('curl -H "X-Api-Key: abc" http://me:word@x/', 'curl -H "X-Api-Key: ***" http://me:***@x/'),
+        ("API_KEY=abc run --password hunter2 --api-key=abc", "API_KEY=*** run --password *** --api-key=***"),
+        ("run --token $TOKEN --secret ${SECRET}", "run --token $TOKEN --secret ${SECRET}"),
+        ("a='curl http://x/?token=abc'", "a='curl http://x/?token=***'"),
+        ("echo sk-abcdefghijkl", "echo ***"),
+        ("kabc run hosts.csv --arm key --values token,seconds", "kabc run hosts.csv --arm key --values token,seconds"),
+        ("select host from runs where seconds > 3", "select host from runs where seconds > 3"),
+        ("", ""),
+    ],
+)
+def test_command_lines_are_shown_without_their_keys(line: str, shown: str) -> None:
+    assert hide_words(line) == shown

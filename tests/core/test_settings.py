@@ -80,3 +80,8 @@ CHECKS: list[Callable[[object], object]] = [
 def test_the_refused_value_is_shown_as_it_was_written(check: Callable[[object], object]) -> None:
     with pytest.raises(SettingsError, match="got 'many'"):
         check("many")
+
+
+def test_more_arms_than_arrays_can_number_are_refused() -> None:
+    with pytest.raises(SettingsError, match="n_arms must be at most 100,000,000, got a number of more than 100 digits"):
+        arms_number(10**400)

@@ -5,7 +5,7 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kabc.core.words import counted, named, percent, plural, shown
+from kabc.core.words import counted, did_you_mean, in_short, named, percent, plural, shown
 
 
 def test_a_number_has_the_noun_that_fits() -> None:
@@ -34,3 +34,15 @@ def test_a_shown_text_is_one_line_without_control_characters_and_shows_the_same_
     assert len(line.splitlines()) <= 1
     assert not {category(letter) for letter in line if letter not in "\u200c\u200d"} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert shown(line) == line
+
+
+def test_a_long_list_of_names_is_cut_and_the_rest_counted() -> None:
+    names = [f"web-{i:03d}" for i in range(234)]
+    assert in_short(names[:20]) == ", ".join(names[:20])
+    assert in_short(names) == "web-000, web-001, web-002, web-003, web-004 and 229 more"
+    assert in_short(names, everyone=True) == ", ".join(names)
+
+
+def test_a_misspelt_word_gets_the_nearest_known_one_or_nothing() -> None:
+    assert did_you_mean("anytme", ["kabc", "anytime"]) == "did you mean 'anytime'? "
+    assert did_you_mean("x" * 10_000, ["kabc", "anytime"]) == did_you_mean(3, []) == ""

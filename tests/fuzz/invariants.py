@@ -8,7 +8,7 @@ from unicodedata import category
 
 import numpy as np
 
-from kabc import Result
+from kabc import KabcError, Result
 from kabc.report import report_html
 from kabc.results.files import loaded
 from kabc.strategies.answers import Status
@@ -36,6 +36,13 @@ def expect_whole(result: Result, *, most: int | None = None, strategy: str = "",
         assert again == result
     if report:
         assert "<html" in report_html(result)
+
+
+def expect_plain(error: KabcError) -> None:
+    """The message can be read, and what was found before the error is whole."""
+    assert str(error).isprintable(), repr(str(error))
+    if error.result is not None:
+        expect_whole(error.result)
 
 
 def _labels(result: Result) -> None:

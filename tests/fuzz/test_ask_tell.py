@@ -13,7 +13,7 @@ import kabc
 from kabc.strategies import Strategy, make_strategy, strategies
 from kabc.strategies.answers import Status
 from kabc.strategies.registry import needs_kernel
-from tests.fuzz.harness import Ended, expect_sound, fuzzed
+from tests.fuzz.harness import Ended, Record, every_part, expect_sound, fuzzed
 from tests.fuzz.test_cluster import HOSTILE_NUMBERS, NEEDED, bad_values, one_of
 
 _MOST_STEPS = 25
@@ -106,6 +106,7 @@ def _refused(strategy: Strategy, told: Any) -> None:
     assert seen(strategy) == before
 
 
-@pytest.mark.timeout(7200)
-def test_every_sequence_of_tells_keeps_a_sound_state() -> None:
-    expect_sound(fuzzed("ask and tell", 1000, one_case), 0.4)
+@every_part
+@pytest.mark.timeout(1800)
+def test_every_sequence_of_tells_keeps_a_sound_state(part: int, record_property: Record) -> None:
+    expect_sound(fuzzed("ask and tell", 1000, one_case, part), 0.2, record_property)

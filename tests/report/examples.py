@@ -55,3 +55,42 @@ def full_result(labels: Sequence[int], status: Status = "decided", **changes: An
 
 def _rows(rng: np.random.Generator, label: int) -> NDArray[np.float64]:  # (30, 3)
     return np.column_stack([rng.normal(label, 1.0, 30), rng.random(30) < 0.2, rng.integers(0, 4, 30) * 10])
+
+
+ODD = (12, 77, 191)  # arms of a fleet: three times as slow; failing; busy
+
+
+def fleet(n: int, status: Status = "decided", n_rows: int = 40) -> Result:
+    """Hosts in three groups and three odd ones, compared with a few hosts of each group, as `anytime` does."""
+    rng = np.random.default_rng(n)
+    kinds = np.digitize(np.arange(n) % 10, (6, 9))
+    rows = np.stack([_host(rng, (40.0, 60.0, 95.0)[kind], n_rows) for kind in kinds])
+    rows[ODD[0], :, 0] *= 3
+    rows[ODD[1], :, 1] = rng.random(n_rows) < 0.6
+    rows[ODD[2], :, 2] = 100 * rng.beta(8, 2, n_rows)
+    kinds[list(ODD)] = (3, 4, 5)
+    labels = np.array(kabc.Partition.of(kinds.tolist()).labels)
+    compared = np.unique(np.concatenate([np.flatnonzero(labels == group)[:4] for group in range(6)]))
+    apart = labels[:, None] != labels[compared]
+    values = np.where(apart, rng.normal(30, 5, apart.shape), rng.normal(0, 2, apart.shape))
+    values[compared] = (values[compared] + values[compared].T) / 2
+    limits = np.full(values.shape, 18.0)
+    evidence = Evidence.of_bets((values > limits).astype(np.int64), np.full(n, n_rows), values, limits, compared)
+    names = tuple(f"node-{arm:04d}.eu-west.example.net" for arm in range(n))
+    base = result_of([0, 1], status)
+    return dataclasses.replace(
+        base,
+        names=names,
+        labels=tuple(labels.tolist()),
+        evidence=evidence,
+        samples_per_arm=dict.fromkeys(names, n_rows),
+        samples=dict(zip(names, rows, strict=True)),
+        columns=("latency_ms", "failed", "cpu"),
+        n_clusters=6,
+        n_groups_at_least=6,
+        kernel="",
+    )
+
+
+def _host(rng: np.random.Generator, latency: float, n: int) -> NDArray[np.float64]:  # (n, 3)
+    return np.column_stack([latency * rng.lognormal(0, 0.2, n), rng.random(n) < 0.02, 100 * rng.beta(2, 5, n)])

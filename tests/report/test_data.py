@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,22 @@ from numpy.typing import NDArray
 
 import kabc
 from kabc.core.evidence.pairs import Evidence
+from kabc.report import report_html
 from kabc.report.apart_graph import Edge, apart_graph
-from kabc.report.arm_map import arm_map, classical_scaling, energy_distances
+from kabc.report.arm_map import arm_map, classical_scaling, energy_points
 from kabc.report.counts import sample_counts
 from kabc.report.nodes import nodes_of, plain, shorten
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result, Trace
 from tests.report.examples import full_result, result_of
+
+
+def energy_distances(rows: list[NDArray[Any]]) -> NDArray[np.float64]:
+    """Squared distances of the points."""
+    points = energy_points(rows)
+    return np.asarray(((points[:, None] - points) ** 2).sum(axis=2))
+
 
 LABELS = st.lists(st.integers(0, 4), min_size=2, max_size=12)
 
@@ -169,7 +178,7 @@ def test_texts_have_distances_too() -> None:
 
 
 def test_without_samples_or_distances_there_is_no_map_and_the_error_says_so() -> None:
-    with pytest.raises(kabc.SettingsError, match="keeps no samples"):
+    with pytest.raises(kabc.SettingsError, match="no samples were kept"):
         arm_map(without_distances(result_of([0, 1])))
 
 
@@ -287,3 +296,19 @@ def test_codes_of_categories_are_not_taken_for_numbers() -> None:
     codes = [2.0**40 + 7 * i for i in range(3)]
     (column,) = group_values(values_of([*codes, -1.0], codes)).columns
     assert column.levels == ("missing", "category 1", "category 2", "category 3")
+
+
+def test_failures_and_missing_values_are_not_drawn_as_zeros() -> None:
+    rng = np.random.default_rng(0)
+    failed = rng.random(60) < 0.4
+    rows = np.column_stack([np.where(failed, 0.0, rng.normal(50, 1, 60)), failed])
+    calm = np.column_stack([rng.normal(50, 1, 60), np.zeros(60)])
+    lost = np.column_stack([np.zeros(60), np.ones(60)])
+    result = full_result([0, 1, 2], columns=("seconds", "failed"), notes=("failures: encoded as a value",))
+    result = dataclasses.replace(result, samples=dict(zip(result.names, (rows, calm, lost), strict=True)))
+    values = group_values(result)
+    (column,) = [column for column in values.columns if column.name == "seconds"]
+    assert column.edges[0] > 40
+    np.testing.assert_allclose(column.shares.sum(axis=1), [1, 1, 0])
+    assert np.isnan(column.quantiles[2]).all()
+    report_html(result)

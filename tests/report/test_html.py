@@ -20,13 +20,14 @@ from kabc.core.words import shown
 from kabc.report import report_html, write_report
 from kabc.report.style import DARK, LIGHT
 from kabc.report.svg import number, ticks
+from kabc.results.effects.words import figures
 from kabc.results.values import Result
 from kabc.results.words import headline
 from kabc.strategies.answers import Status
 from tests.report.examples import full_result, result_of
 from tests.report.test_drawers import renamed
 
-VOID = {"meta", "link"}
+VOID = {"meta", "link", "input"}
 LOADING = ("src", "srcset", "href", "xlink:href", "action", "formaction", "poster", "data", "background", "style")
 EVIL = [
     "<script>alert(1)</script>",
@@ -65,7 +66,7 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if not self._open or self._open[-1] != "style":
+        if not self._open or self._open[-1] not in ("style", "script"):
             self.texts.append(data)
 
     @property
@@ -86,19 +87,23 @@ def results() -> Iterator[Result]:
 def test_the_page_is_well_formed_and_loads_nothing(result: Result) -> None:
     page = Page(report_html(result))
     loads = [value for name, value in page.attributes if name in LOADING]
-    assert loads == ["data:,"]  # the icon that keeps browsers from asking for one
-    assert not {"script", "iframe", "object", "embed", "img", "form", "base"} & set(page.tags)
+    assert set(loads) <= {"data:,", "#arms"}  # the icon that keeps browsers from asking for one, links within the page
+    assert page.tags.count("script") == 1
+    assert not {"iframe", "object", "embed", "img", "form", "base"} & set(page.tags)
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert "url(" not in report_html(result) and "@import" not in report_html(result)
 
 
-def test_the_policy_forbids_everything_but_its_own_style_sheet() -> None:
+def test_the_policy_forbids_everything_but_its_own_style_sheet_and_its_own_script() -> None:
     text = report_html(full_result([0, 1]))
-    style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digests = []
+    for tag in ("style", "script"):
+        (inside,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        digests.append(base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode())
     policy = re.search(r'Content-Security-Policy" content="(.*?)"', text)
-    assert len(style) == 1 and policy
-    digest = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
-    assert policy[1].startswith(f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:;")
+    assert policy
+    own = f"style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; img-src data:;"
+    assert policy[1].startswith(f"default-src 'none'; {own}")
 
 
 @pytest.mark.parametrize("evil", EVIL)
@@ -141,14 +146,19 @@ def test_the_smallest_group_comes_first_and_every_arm_is_named() -> None:
     assert all(f"<li><bdi>arm {arm}</bdi></li>" in text for arm in range(7))
 
 
-def test_the_answer_comes_before_certificate_pictures_notes_and_settings() -> None:
-    text = report_html(full_result([0, 1, 0]))
+def test_the_answer_comes_first_then_groups_with_effects_pictures_what_is_certified_and_settings() -> None:
+    text = report_html(full_result([0, 0, 1, 0]))
     parts = [
+        "<h1>",
         "2 groups, wrong with probability",
         "<h2>Groups",
-        "<h2>Certificate",
-        "<h2>Pictures",
+        "<h2>Odd ones first",
+        "<h2>Effects",
         "<h2>Values",
+        '<h2 id="arms">All 4 arms',
+        "<h2>Pictures",
+        "<h2>What is certified",
+        "<summary>The rule of",
         "<h2>Notes",
         "<h2>Settings",
     ]
@@ -169,9 +179,15 @@ def test_effects_are_shown_in_units_with_their_intervals() -> None:
 
 def test_every_arm_has_its_quantiles_the_odd_ones_first() -> None:
     text = report_html(full_result([0] * 13 + [4]))
-    table = text[text.index("Odd ones first: all 14 arms") :]
+    table = text[text.index('<table id="arms-table"') :]
     assert table.index("<bdi>arm 13</bdi>") < table.index("<bdi>arm 0</bdi>")
-    assert table.count("5-95 %") >= 14
+    rows = re.findall(r"<tr><th scope=\"row\"><bdi>(.*?)</bdi></th>(.*?)</tr>", table[: table.index("</table>")])
+    assert {name for name, _ in rows} == {f"arm {arm}" for arm in range(14)}
+    result = full_result([0] * 13 + [4])
+    odd = result.effects.arms[0]
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", rows[0][1])
+    assert cells[:3] == ["2", "1,234", f"{odd.oddness:.2f}"]
+    assert cells[4:7] == list(figures(odd.columns[0]))
 
 
 def test_without_samples_there_are_no_effects() -> None:
@@ -183,15 +199,15 @@ def test_every_picture_has_words_for_those_who_do_not_see_it() -> None:
     pictures = re.findall(r"<svg[^>]*>", text)
     hidden = [tag for tag in pictures if 'aria-hidden="true"' in tag]  # badges beside their words
     labelled = [tag for tag in pictures if re.search(r'role="img" aria-label="[^"]{15,}"', tag)]
-    assert len(hidden) == 2
-    assert len(labelled) == len(pictures) - 2 == 8
-    assert text.count("<figcaption>") == 5
+    assert len(hidden) == 3
+    assert len(labelled) == len(pictures) - 3 == 9
+    assert text.count("<figcaption>") == 6
 
 
 def test_a_picture_that_cannot_be_drawn_gives_its_reason() -> None:
     page = Page(report_html(result_of([0, 1, 0])))
     assert "These 3 arms have no trace of their evidence" in page.text
-    assert "keeps no samples" in page.text
+    assert "No samples were kept" in page.text
 
 
 def test_what_is_missing_to_decide_is_called_an_estimate() -> None:
@@ -199,7 +215,7 @@ def test_what_is_missing_to_decide_is_called_an_estimate() -> None:
     assert "(an estimate, not a promise): 30 of " in report_html(result)
     unknown = report_html(full_result([0, 0, 1, 1], "budget"))
     assert "How many more samples it takes cannot be told yet." in unknown
-    assert "an estimate" not in Page(report_html(full_result([0, 0, 1, 1]))).text
+    assert "(an estimate" not in Page(report_html(full_result([0, 0, 1, 1]))).text
 
 
 def test_the_same_result_gives_the_same_text_and_looking_changes_nothing() -> None:

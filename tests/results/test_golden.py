@@ -153,4 +153,6 @@ def test_2_undecided() -> None:
     assert result.columns == ("colour", "ms")
     assert result.levels == {"colour": {194370368160771.0: "green", 205119453184404.0: "red"}}
     assert result.notes == ("columns: colour: category; ms: number",)
-    assert str(result).startswith("undecided: too few rows are left for another round, the groups are a guess (")
+    assert str(result).startswith(
+        "undecided: all rows read, or too few left for another round; the groups are a guess ("
+    )

@@ -83,7 +83,7 @@ def doors(name: str) -> dict[str, str]:
 
 def _progress(name: str) -> str:
     panel = live.LivePanel(quiet=True)
-    panel.doing(name)
+    panel(name)
     lines: list[str] = []
     Ticker(lines.append).now(name)
     return "\n".join([panel.summary(), *lines])

@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from kabc.core.words import in_short
 from kabc.results.arrays import packed, unpacked
 from kabc.results.schema import ArrayPart, Document, json_schema
 from tests.results.examples import EXAMPLES, answer, example
 
 ROOT = Path(__file__).parent.parent.parent
-BULK = {"rounds", "evidence", "samples", "trace"}
+BULK = {"told_apart", "rounds", "evidence", "samples", "trace"}
 
 
 def test_the_schema_in_the_docs_is_up_to_date() -> None:
@@ -108,13 +109,13 @@ def test_the_short_form_is_the_full_one_without_the_bulk(name: str) -> None:
 
 def test_the_dictionary_says_what_the_result_says() -> None:
     result = dataclasses.replace(example("undecided"), needs={1: 30, (2, 3): 31})
-    facts = result.to_dict()
+    facts = result.to_dict(full=True)
     assert facts["status"] == "budget"
     assert facts["certified"] is False
     assert facts["names"] == [1, {"tuple": [2, 3]}, None]
     assert facts["n_samples"] == sum(facts["samples_per_arm"].values()) == result.n_samples
     assert facts["needs"] == {"1": 30, "(2, 3)": 31}
-    assert len(facts["told_apart"]) == result.evidence.n_told_apart > 0
+    assert len(facts["told_apart"]) == facts["n_told_apart"] == result.evidence.n_told_apart > 0
     for pair in facts["told_apart"]:
         assert pair["round"] > 0
         assert pair["strength"] >= 1
@@ -130,7 +131,7 @@ def test_groups_count_from_one_in_texts_and_json(name: str) -> None:
     guess = "" if result.certified else " (guess)"
     for group in facts["groups"]:
         plural = "" if len(group["arms"]) == 1 else "s"
-        line = f"  group {group['number']}{guess}, {len(group['arms'])} arm{plural}: {', '.join(group['arms'])}"
+        line = f"  group {group['number']}{guess}, {len(group['arms'])} arm{plural}: {in_short(group['arms'])}"
         assert line in str(result).splitlines()
         assert {facts["labels"][arm] for arm in group["arms"]} == {group["number"]}
 
@@ -139,7 +140,7 @@ def test_groups_count_from_one_in_texts_and_json(name: str) -> None:
 def test_pairs_told_apart_are_those_of_the_evidence(name: str) -> None:
     result = example(name)
     told, strength, texts = result.evidence.told_in_round, result.evidence.strength, result.text_names
-    assert result.to_dict()["told_apart"] == [
+    assert result.to_dict(full=True)["told_apart"] == [
         {"arms": [texts[i], texts[j]], "round": told[i, j], "strength": pytest.approx(strength[i, j])}
         for i, j in np.argwhere(np.triu(told, 1)).tolist()
     ]

@@ -48,7 +48,7 @@ def test_every_status_has_words() -> None:
         (result(status="budget"), "undecided: the budget is spent, the groups are a guess (15 samples)"),
         (
             result(status="exhausted", samples_per_arm={"a": 1, "b": 0, "c": 0}),
-            "undecided: too few rows are left for another round, the groups are a guess (1 sample)",
+            "undecided: all rows read, or too few left for another round; the groups are a guess (1 sample)",
         ),
     ],
 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import kabc
 from kabc.running.interrupts import sigterm_interrupts, uninterrupted
 from kabc.running.progress import Ticker
 from tests.cli.clock import Clock
@@ -115,3 +116,51 @@ def test_a_polite_kill_ends_a_run_as_ctrl_c_does() -> None:
     with pytest.raises(KeyboardInterrupt), sigterm_interrupts():
         os.kill(os.getpid(), signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+# ---------------------------------------------------------------- steps that take long
+
+
+def threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "kabc progress"]
+
+
+def test_a_step_is_shown_while_it_lasts_and_then_with_its_time(
+    clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show = Ticker(True)
+    with show.during("round 1"):
+        assert threads() == ["kabc progress"]
+        show.done()  # this test is the beat
+        for _ in range(20):
+            clock.now += 0.5
+            show._still_at_it()
+    clock.now += 10
+    show._still_at_it()
+    assert capsys.readouterr().err == "round 1\nround 1 (7 s)\n"
+
+
+def test_a_step_that_was_shown_is_not_shown_again_at_once(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    show = Ticker(True)
+    clock.now += 3
+    with show.during("round 1"):
+        show.done()
+        clock.now += 1
+        show._still_at_it()
+    assert capsys.readouterr().err == "round 1\n"
+
+
+def test_a_function_of_the_user_is_called_in_the_thread_of_the_user(clock: Clock) -> None:
+    seen: list[str] = []
+    show = Ticker(lambda line: seen.append(threading.current_thread().name))
+    clock.now += 3
+    with show.during("round 1"):
+        assert threads() == []
+    assert seen == [threading.current_thread().name]
+
+
+def test_no_thread_stays_behind() -> None:
+    kabc.cluster({"a": [0.0] * 60, "b": [1.0] * 60}, 2, seed=0)
+    with pytest.raises(kabc.KabcError):
+        kabc.cluster("nowhere.csv", 2, arm="a")
+    assert threads() == []

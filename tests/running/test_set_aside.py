@@ -159,9 +159,9 @@ def test_texts_name_the_arms_and_the_reason(aside: kabc.Result) -> None:
 
 
 def test_many_arms_are_not_all_named() -> None:
-    arms: dict[str, ArmLike] = {f"h{i}": Rows(0, 0) for i in range(10)}
+    arms: dict[str, ArmLike] = {f"h{i}": Rows(0, 0) for i in range(30)}
     found = kabc.cluster({"a": normal(0), "b": normal(9)} | arms, 2, seed=1, progress=False)
-    assert "  not measured: 10 arms (no rows): h0, h1, h2, h3, h4, h5 and 4 more" in str(found).splitlines()
+    assert "  not measured: 30 arms (no rows): h0, h1, h2, h3, h4 and 25 more" in str(found).splitlines()
 
 
 def test_the_report_lists_them_and_keeps_its_pictures(aside: kabc.Result) -> None:

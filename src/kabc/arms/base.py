@@ -43,7 +43,7 @@ class NamedArms(dict[str, Arm]):
     `notes` are sentences that the result repeats. `warnings` are those of them that people should read before they
     draw. `columns` name the columns of a sample. `price` is for one sample.
     `types` say whether a column of a table is a number, category or text. `levels` say which category a number stands
-    for.
+    for. `source` says where they come from: a file, a query, commands, addresses; keys are hidden.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class NamedArms(dict[str, Arm]):
         types: Mapping[str, str] | None = None,
         levels: Mapping[str, dict[float, str]] | None = None,
         warnings: Sequence[str] = (),
+        source: str = "",
     ) -> None:
         super().__init__(arms)
         self.notes = tuple(notes)
@@ -62,6 +63,7 @@ class NamedArms(dict[str, Arm]):
         self.columns = tuple(columns)
         self.price = price
         self.types = dict(types or {})
+        self.source = source
         self.levels = {} if levels is None else levels  # filled as samples are drawn
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from kabc.arms.processes import Ended, NotStartedError, megabytes, run_to_end, w
 from kabc.arms.tallies import Failures, Tally
 from kabc.arms.words import cut
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.secrets import hide_words
+from kabc.core.words import few
 
 Measure = Literal["output", "wall", "cpu", "rss"]
 Command = str | Sequence[str]
@@ -104,7 +107,13 @@ def command_arms(
         name: CommandArm(name, _command(name, command), how, policy, warmup, variables[name], guard)
         for name, command in commands.items()
     }
-    return NamedArms(arms, notes=policy.notes, columns=policy.sample_columns)
+    return NamedArms(arms, notes=policy.notes, columns=policy.sample_columns, source=_source(commands))
+
+
+def _source(commands: Mapping[str, Command]) -> str:
+    """The commands as people read them, without keys."""
+    said = {name: one if isinstance(one, str) else shlex.join(one) for name, one in commands.items()}
+    return few([f"{name}: {hide_words(command)}" for name, command in said.items()], between="; ")
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,16 @@ from kabc.core.errors import ArmError
 from kabc.core.words import counted
 
 
-def natural(name: str) -> tuple[list[str | int], str]:
+def natural(name: str) -> tuple[list[str | tuple[int, str]], str]:
     """Sorts names with the numbers in them compared as numbers: "m2" before "m10"."""
-    parts = re.split(r"(\d+)", name)
-    return [int(part) if place % 2 else part for place, part in enumerate(parts)], name
+    parts = re.split(r"([0-9]+)", name)
+    return [_in_order(part) if place % 2 else part for place, part in enumerate(parts)], name
+
+
+def _in_order(digits: str) -> tuple[int, str]:
+    """Sorts as the number does, of any length. Python makes no number of more than 4,300 digits."""
+    shortest = digits.lstrip("0")
+    return len(shortest), shortest
 
 
 def rows_of_arms(scan: Scan, arm: str, missing: Missing, expected: Sequence[str]) -> tuple[dict[str, int], list[str]]:

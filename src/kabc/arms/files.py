@@ -146,11 +146,16 @@ def _copied_arrow(workspace: Workspace, files: list[str], name: str) -> Rows:
 
 
 def _batches(pyarrow: Any, memory: Any) -> Any:
-    """A reader of the batches of an Arrow file or stream."""
+    """A reader of the batches of an Arrow file or stream. Each is checked: a damaged one would crash DuckDB."""
     try:
         file = pyarrow.ipc.open_file(memory)
+        batches = (file.get_batch(number) for number in range(file.num_record_batches))
     except pyarrow.ArrowInvalid:
         memory.seek(0)
-        return pyarrow.ipc.open_stream(memory)
-    batches = (file.get_batch(number) for number in range(file.num_record_batches))
-    return pyarrow.RecordBatchReader.from_batches(file.schema, batches)
+        file = batches = pyarrow.ipc.open_stream(memory)
+    return pyarrow.RecordBatchReader.from_batches(file.schema, map(_sound, batches))
+
+
+def _sound(batch: Any) -> Any:
+    batch.validate(full=True)
+    return batch

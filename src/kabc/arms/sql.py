@@ -22,7 +22,7 @@ from kabc.arms.tables import arms_of
 from kabc.arms.values import Kind, Missing, TextForm
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted
 from kabc.core.errors import ArmError, SettingsError
-from kabc.core.secrets import hide, hide_url, url_secrets
+from kabc.core.secrets import hide, hide_url, hide_words, url_secrets
 from kabc.core.words import counted
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def sql_arms(
     """
     file = _duckdb_file(database)
     rows = _from_server(query, database, arm) if file is None else _from_duckdb(query, file)
-    return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
+    arms = arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed)
+    arms.source = f"{hide_url(database)}: {hide_words(query)}"
+    return arms
 
 
 def database_file(database: str) -> str | None:
@@ -110,7 +112,7 @@ def database_file(database: str) -> str | None:
     sqlalchemy = library("sqlalchemy")
     try:
         url: URL = sqlalchemy.make_url(database)
-    except sqlalchemy.exc.ArgumentError:
+    except (sqlalchemy.exc.ArgumentError, ValueError):
         return None  # refused, in better words, when it is opened
     return (url.database or "").removeprefix("file:") or None if url.get_backend_name() == "sqlite" else None
 
@@ -181,14 +183,14 @@ def _engine(database: str) -> Engine:
         if url.get_backend_name() == "sqlite":
             _existing(url.database or "")  # SQLite would create a missing file
         engine: Engine = sqlalchemy.create_engine(url)
-    except sqlalchemy.exc.ArgumentError:  # its message may hold the password
-        raise SettingsError(
-            "the database is not a file or URL that can be opened; write it like sqlite:///runs.db or "
-            "postgresql://user:password@host/name"
-        ) from None
     except sqlalchemy.exc.NoSuchModuleError:
         raise SettingsError(
             f"database {_shown(url)!r} needs a driver of SQLAlchemy for {url.drivername!r}; install one"
+        ) from None
+    except (sqlalchemy.exc.ArgumentError, ValueError):  # ValueError: of a port. The messages may hold the password
+        raise SettingsError(
+            "the database is not a file or URL that can be opened; write it like sqlite:///runs.db or "
+            "postgresql://user:password@host:5432/name"
         ) from None
     except ModuleNotFoundError as error:
         extra = "'kabc[postgres]'" if url.get_backend_name() == "postgresql" else str(error.name)

@@ -193,4 +193,5 @@ def arms_of(
         types=encoder.types,
         levels=encoder.levels,
         warnings=found.warnings,
+        source=rows.name,
     )

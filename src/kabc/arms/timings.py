@@ -81,7 +81,8 @@ def timing_arms(path: str | os.PathLike[str], seed: int = 0) -> NamedArms:
         arm: PoolArm(arm, times, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,))))
         for number, (arm, times) in enumerate(timings.items())
     }
-    return NamedArms(arms, [f"timings of {runner}, in seconds"], ["seconds"], types={"seconds": "number"})
+    said = [f"timings of {runner}, in seconds"]
+    return NamedArms(arms, said, ["seconds"], types={"seconds": "number"}, source=name)
 
 
 def _loaded(name: str) -> Any:

@@ -26,6 +26,7 @@ from kabc.bench.runlog import RunLog
 from kabc.bench.suites import SUITES
 from kabc.core.errors import SettingsError
 from kabc.core.settings import error_probability, whole_number
+from kabc.core.words import did_you_mean
 from kabc.running.interrupts import sigterm_interrupts
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies.entry import StrategyEntry
@@ -52,7 +53,9 @@ class Contest:
         known = self.known()
         for name in self.instances:
             if name not in known:
-                raise SettingsError(f"there is no instance {name!r}; there are {', '.join(known)}")
+                raise SettingsError(
+                    f"there is no instance {name!r}; {did_you_mean(name, known)}there are {', '.join(known)}"
+                )
         _ = self.specs  # unknown strategies are refused here
 
     @classmethod

@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ class Job:
     limit: float  # seconds of computing
     n: int | None = None  # samples of each arm, for strategies with one round
 
+    @classmethod
+    def of_row(cls, row: dict[str, Any]) -> Self:
+        """Read a job from a line of the file; ValueError, TypeError or KeyError if it is none."""
+        return cls(**_typed(cls, row))
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -79,12 +84,21 @@ class Outcome:
 
     @classmethod
     def of_row(cls, row: dict[str, Any]) -> Self:
-        """Read an outcome from a line of the file."""
-        return cls(**{name: row[name] for name in cls.__dataclass_fields__})
+        """Read an outcome from a line of the file; ValueError, TypeError or KeyError if it is none."""
+        return cls(**_typed(cls, {name: row[name] for name in cls.__dataclass_fields__}))
 
     def as_row(self) -> dict[str, Any]:
         """The outcome as a line of the file."""
         return asdict(self)
+
+
+def _typed(cls: type, row: dict[str, Any]) -> dict[str, Any]:
+    """The fields as they were written, each of its type. A line of the file may say anything."""
+    for name, kind in get_type_hints(cls).items():
+        allowed = (int, float) if kind is float else kind
+        if name in row and (not isinstance(row[name], allowed) or (kind is not bool and isinstance(row[name], bool))):
+            raise TypeError(f"{name} is {row[name]!r}")
+    return row
 
 
 def fingerprint(instance: Instance) -> str:

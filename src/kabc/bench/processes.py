@@ -7,15 +7,17 @@ import os
 import pickle
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from multiprocessing.process import BaseProcess
 
 from kabc.bench.field import resolve
 from kabc.bench.instances import Instance, load_instances
-from kabc.bench.play import Job, Outcome, play
+from kabc.bench.play import FAILED, Job, Outcome, play
 from kabc.bench.suites import INSTANCES
 from kabc.core.errors import SettingsError
 from kabc.strategies.entry import StrategyEntry
@@ -23,6 +25,7 @@ from kabc.strategies.registry import REGISTRY, register_strategy
 
 Specs = Mapping[str, tuple[str, StrategyEntry]]  # name in tables -> text that the user wrote, and entry
 
+_LOOK_SECONDS = 1.0  # between two lines of progress
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -33,10 +36,17 @@ def known_instances(file: str | None) -> dict[str, Instance]:
 
 
 class Run:
-    """Runs jobs in this process or in several processes with one thread each. Yields results as they arrive."""
+    """Runs jobs in this process or in several processes with one thread each. Yields results as they arrive.
 
-    def __init__(self, pool: ProcessPoolExecutor | None, file: str | None, specs: Specs, workers: int) -> None:
-        self._pool, self._file, self._specs, self._workers = pool, file, specs, workers
+    A process that dies (killed, out of memory) breaks the pool, and all runs under way are lost with it. They are made
+    again in a new pool, one at a time: so the run that kills its process is known. It has failed; the others go on.
+    """
+
+    def __init__(
+        self, make_pool: Callable[[], ProcessPoolExecutor] | None, file: str | None, specs: Specs, workers: int
+    ) -> None:
+        self._make_pool, self._file, self._specs, self._workers = make_pool, file, specs, workers
+        self._pool = None if make_pool is None else make_pool()
 
     def __call__(self, jobs: Iterable[Job], doing: Callable[[Job], None]) -> Iterator[tuple[Job, Outcome]]:
         if self._pool is None:
@@ -44,19 +54,55 @@ class Run:
                 doing(job)
                 yield job, _play(job, self._file, self._specs[job.strategy][0])
             return
-        queue = iter(jobs)
+        queue = deque(jobs)
         running: dict[Future[Outcome], Job] = {}
-        while True:
-            for job in queue:
-                spec = self._specs[job.strategy][0]
-                running[self._pool.submit(_play, job, self._file, spec)] = job
-                if len(running) >= 2 * self._workers:
-                    break
-            if not running:
-                return
+        while queue or running:
+            try:
+                while queue and len(running) < 2 * self._workers:
+                    running[self._submit(queue[0])] = queue[0]
+                    queue.popleft()
+            except BrokenProcessPool:  # what is under way will say so; a process that died idle takes nothing with it
+                if not running:
+                    self._renew()
+                    continue
             doing(next(iter(running.values())))
-            for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future.result()
+            ended, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+            if any(isinstance(future.exception(), BrokenProcessPool) for future in ended):
+                ended, _ = wait(running)  # the pool is broken: none of them goes on
+            lost: list[Job] = []
+            for future in ended:
+                job = running.pop(future)
+                if isinstance(future.exception(), BrokenProcessPool):
+                    lost.append(job)
+                else:
+                    yield job, future.result()
+            if lost:
+                self._renew()
+            for job in lost:
+                doing(job)
+                yield job, self._alone(job)
+
+    def _submit(self, job: Job) -> Future[Outcome]:
+        assert self._pool is not None
+        return self._pool.submit(_play, job, self._file, self._specs[job.strategy][0])
+
+    def _alone(self, job: Job) -> Outcome:
+        """A run that may have killed its process. Once may be chance; a second time it has failed."""
+        try:
+            return self._submit(job).result()
+        except BrokenProcessPool:
+            self._renew()
+            return Outcome(FAILED, False, 0, note="its process died twice: was it killed, or out of memory?")
+
+    def _renew(self) -> None:
+        assert self._make_pool is not None
+        self.close()
+        self._pool = self._make_pool()
+
+    def close(self) -> None:
+        """Leave no process behind."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
@@ -68,20 +114,19 @@ def runner(workers: int, file: str | None, specs: Specs) -> Iterator[Run]:
         with threadpool_limits(1, user_api="blas"):
             yield Run(None, file, specs, 1)
         return
-    registered = _sendable(specs)
     before = {name: os.environ.get(name) for name in _THREADS}
+    spawn = multiprocessing.get_context("spawn")
+    make_pool = partial(ProcessPoolExecutor, workers, spawn, initializer=_serve, initargs=(_sendable(specs),))
     os.environ |= dict.fromkeys(_THREADS, "1")
-    pool = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), initializer=_serve, initargs=(registered,)
-    )
+    run = Run(make_pool, file, specs, workers)
     try:
-        yield Run(pool, file, specs, workers)
+        yield run
     except BaseException:
         for child in multiprocessing.active_children():  # their remaining runs are not needed
             child.terminate()
         raise
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        run.close()
         for name, value in before.items():
             os.environ.pop(name, None) if value is None else os.environ.update({name: value})
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kabc.bench.play import Job, Outcome
+from kabc.core.errors import SettingsError
 
 _START = b'{"job": '  # start of every line written here
 _NAMED = 5  # a notice names at most this many lines
@@ -18,11 +19,14 @@ class RunLog:
 
     def __init__(self, folder: str | Path) -> None:
         self.path = Path(folder) / "runs.jsonl"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.done: dict[Job, Outcome] = {}
         self.notices: list[str] = []
-        if self.path.exists():
-            self._read(self.path.read_bytes().splitlines(keepends=True))
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                self._read(self.path.read_bytes().splitlines(keepends=True))
+        except OSError as error:
+            raise SettingsError(f"cannot use {str(self.path)!r}: {error.strerror}; choose another folder") from error
 
     def _read(self, lines: list[bytes]) -> None:
         if lines and not lines[-1].endswith(b"\n"):
@@ -34,8 +38,8 @@ class RunLog:
                 if "code" not in row["job"]:
                     old += 1
                     continue
-                self.done[Job(**row["job"])] = Outcome.of_row(row["outcome"])
-            except (ValueError, TypeError, KeyError):
+                self.done[Job.of_row(row["job"])] = Outcome.of_row(row["outcome"])
+            except (ValueError, TypeError, KeyError, RecursionError):
                 bad.append(number)
         if old:
             counted = "1 run is" if old == 1 else f"{old:,} runs are"

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kabc.cli import exits
+from kabc.cli.calls import Call
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -65,6 +66,13 @@ AllowCommands = Annotated[
     typer.Option("--allow-commands", help="Run the commands of a --config file that others may have written."),
 ]
 Measure = Annotated[str | None, typer.Option(help="What to measure of a command: output (default), wall, cpu, rss.")]
+Timeout = Annotated[
+    float | None, typer.Option(help="Seconds until a command or call is ended and has failed. Default: 60.")
+]
+Warmup = Annotated[
+    int | None,
+    typer.Option(help="First draws of each arm that are thrown away. Default: 1 for commands and latencies."),
+]
 OnFailure = Annotated[str | None, typer.Option(help="Failed draws: raise (default), retry, or encode as a value.")]
 
 # --- settings
@@ -112,11 +120,29 @@ Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
+Evidence = Annotated[
+    bool,
+    typer.Option("--evidence", help="With --json: also pairs, rounds, evidence and samples, as --save writes them."),
+]
+Everyone = Annotated[bool, typer.Option("--all", help="Name all arms, also of long groups.")]
 Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report.")]
+Title = Annotated[str | None, typer.Option(help="Title of the report. Default: made from the name of the file.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from kabc import __version__
+
+        print(f"kabc {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def _kabc() -> None:
+def _kabc(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
     """The common parent of all commands."""
 
 
@@ -135,6 +161,8 @@ def run(
     database: Database = None,
     command: Command = None,
     measure: Measure = None,
+    timeout: Timeout = None,
+    warmup: Warmup = None,
     on_failure: OnFailure = None,
     config: ConfigFile = None,
     allow_commands: AllowCommands = False,
@@ -153,8 +181,11 @@ def run(
     watch: WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
     report: Report = None,
+    title: Title = None,
     certificate: Certificate = False,
+    everyone: Everyone = False,
     as_json: Json = False,
+    evidence: Evidence = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
@@ -164,12 +195,13 @@ def run(
     """
     from kabc.cli.notices import show_commands
     from kabc.cli.run import run_it
+    from kabc.cli.show import Look
     from kabc.config.overlay import configured
 
+    look = Look.of(as_json=as_json, evidence=evidence, certificate=certificate, everyone=everyone)
     settings = configured(config, _given(ctx.params))
     show_commands(settings, config, quiet=quiet or bool(command))
-    ends = bool(ctx.obj)
-    return run_it(settings, config, as_json=as_json, quiet=quiet, certificate=certificate, debug=debug, last=ends)
+    return run_it(settings, config, ctx.obj or Call(), look, quiet=quiet, debug=debug)
 
 
 @app.command()
@@ -187,6 +219,8 @@ def plan(
     database: Database = None,
     command: Command = None,
     measure: Measure = None,
+    timeout: Timeout = None,
+    warmup: Warmup = None,
     on_failure: OnFailure = None,
     config: ConfigFile = None,
     allow_commands: AllowCommands = False,
@@ -307,22 +341,27 @@ def show(
     result: Annotated[Path, typer.Argument(help="File written by kabc run --save.")],
     certificate: Certificate = False,
     report: Report = None,
+    title: Title = None,
+    everyone: Everyone = False,
     as_json: Json = False,
+    evidence: Evidence = False,
     debug: Debug = False,
 ) -> int:
     """Print a saved answer as kabc run did; same exit codes.
 
     Example: kabc show result.json --certificate
     """
-    from kabc.cli.show import show_it
+    from kabc.cli.show import Look, show_it
 
-    return show_it(result, report, as_json=as_json, certificate=certificate, last=bool(ctx.obj))
+    look = Look.of(as_json=as_json, evidence=evidence, certificate=certificate, everyone=everyone)
+    return show_it(result, report, look, title=title, last=(ctx.obj or Call()).last)
 
 
 @app.command()
 def compare(
     old: Annotated[Path, typer.Argument(help="Saved answer.")],
     new: Annotated[Path, typer.Argument(help="Later answer.")],
+    everyone: Everyone = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -332,7 +371,7 @@ def compare(
     """
     from kabc.cli.show import compare_them
 
-    return compare_them(old, new, as_json=as_json)
+    return compare_them(old, new, as_json=as_json, everyone=everyone)
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -357,10 +396,9 @@ def dispatch(arguments: Sequence[str] | None) -> int:
     exits.print_anything()
     last = arguments is None  # the words are those of the process, which ends after this command
     try:
-        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False, obj=last)
+        code = app(args=words or ["--help"], prog_name="kabc", standalone_mode=False, obj=Call(tuple(words), last))
     except _UsageError as error:
-        message = error.format_message() if hasattr(error, "format_message") else str(error)
-        return exits.fail(f"{message} (see kabc --help)", exits.BAD_INPUT, as_json=as_json)
+        return exits.fail(exits.unreadable(error), exits.BAD_INPUT, as_json=as_json)
     except (KeyboardInterrupt, typer.Abort):  # which of them, or a code, depends on the version of typer
         code = _INTERRUPTED
     except KabcError as error:

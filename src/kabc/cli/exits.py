@@ -10,7 +10,7 @@ from contextlib import suppress
 from shlex import quote
 from typing import Any
 
-from kabc.core.words import shown
+from kabc.core.words import did_you_mean, shown
 
 DECIDED = 0
 FAULT = 1
@@ -24,15 +24,23 @@ _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUB
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
-_WITH_EQUALS = r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure)="
+_WITH_EQUALS = (
+    r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure|timeout"
+    r"|warmup)="
+)
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
+# keys of a file
+_KEY = re.compile(r"\b(rate|concurrency|max_wait|price|max_spend|value|prompts|headers|body)=(?=[\s,;:.)]|$)")
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
 _ADVICE = {
     "Try a larger number of groups.": "Try a larger --clusters.",
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
+    ", or pass a kernel with a fixed bandwidth": "",
+    "declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)": "use --strategy anytime, which needs no kernel",
 }
+_NO_COMMAND = re.compile(r"No such command '(.*?)'")
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
 
 
@@ -43,9 +51,29 @@ def for_the_shell(message: str) -> str:
         text = text.replace(python, shell)
     text = _BARE.sub(lambda found: _option(found[1]), text)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
+    text = _KEY.sub(r"\1", text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
     # last, because a column may have the name of a setting
     return _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
+
+
+def unreadable(error: Any) -> str:
+    """What is wrong with the words of a command, and which word was meant. Typer says this in its own ways."""
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command", None)
+    path = getattr(context, "command_path", "") or "kabc"
+    help_ = f"(see {path} --help)"
+    wrong = getattr(error, "option_name", "")
+    if wrong and hasattr(error, "possibilities"):  # not: an option without its value
+        known = [name for one in command.params for name in one.opts if name.startswith("--")] if command else []
+        return f"there is no option {wrong}; {did_you_mean(wrong, [*known, '--help'])}{help_}"
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    unknown = _NO_COMMAND.match(message)
+    if unknown:
+        commands = list(getattr(command, "commands", ()))
+        near = did_you_mean(unknown[1], commands)
+        return f"there is no command {unknown[1]}; {near}there are {', '.join(commands)} {help_}"
+    return f"{message} {help_}"
 
 
 def _option(name: str) -> str:

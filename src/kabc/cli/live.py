@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kabc.core.words import counted, shown
+from kabc.running.progress import Ticker
 from kabc.running.snapshots import Snapshot
 
 _QUIET_SECONDS = 2.0  # shorter runs show no progress
@@ -17,10 +18,11 @@ _PLAIN_SECONDS = 5.0  # seconds between two plain lines
 _LOOK_SECONDS = 0.5  # seconds between two looks at the evidence
 
 
-class LivePanel:
+class LivePanel(Ticker):
     """Shows the progress of a run."""
 
     def __init__(self, *, quiet: bool) -> None:
+        super().__init__(not quiet)
         self._start = monotonic()
         self._next_look = self._start + 1
         self._next_line = self._start + _QUIET_SECONDS
@@ -48,13 +50,18 @@ class LivePanel:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.done()
         with suppress(OSError):  # the terminal was closed: the answer does not need it
             self._panel.__exit__(kind, error, trace)
 
-    def doing(self, line: str) -> None:
+    def __call__(self, line: str) -> None:
         """Called within a round, with what the run does now."""
         self._doing = shown(line)
         self._maybe_print()
+
+    def _still_at_it(self) -> None:
+        if self._step is not None:
+            self(self._step.line)
 
     def after(self, seen: Snapshot) -> None:
         """Called at the end of a round."""
@@ -79,10 +86,15 @@ class LivePanel:
         return monotonic() - self._start
 
     def _maybe_print(self) -> None:
-        if self._plain and monotonic() >= self._next_line:
-            with suppress(OSError):
-                print(self.summary().replace("\n", "; "), file=sys.stderr, flush=True)
-            self._next_line = monotonic() + _PLAIN_SECONDS
+        if not self._plain or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if monotonic() >= self._next_line:
+                self._next_line = monotonic() + _PLAIN_SECONDS
+                with suppress(OSError):
+                    print(self.summary().replace("\n", "; "), file=sys.stderr, flush=True)
+        finally:
+            self._lock.release()
 
     def summary(self) -> str:
         """All known figures in a few short lines."""

@@ -16,7 +16,7 @@ from kabc.cli import exits
 from kabc.cli.live import LivePanel, clock
 from kabc.cli.pilots import Samples, expect_pilot_file, save_pilot
 from kabc.config.models import Config
-from kabc.config.sources import input_files, open_arms
+from kabc.config.sources import input_files, open_arms, opening
 from kabc.core.errors import SettingsError
 from kabc.core.words import counted, plural, shown
 from kabc.planning.cost import Cost
@@ -84,7 +84,7 @@ def _from_gap(config: Config, assumed: Assumed, panel: LivePanel) -> tuple[str, 
     if assumed.n_arms is None:
         raise SettingsError("--gap needs --arms, the number of arms")
     shared: dict[str, Any] = {"n_arms": assumed.n_arms, "n_clusters": config.clusters, "delta": config.delta}
-    shared |= {"gap": assumed.gap, "progress": panel.doing}
+    shared |= {"gap": assumed.gap, "progress": panel}
     plans: Plans = {name: partial(plan, **shared, strategy=name) for name in (_SIMULATED, *_BY_KERNEL)}
     arms = counted(assumed.n_arms, "arm")
     return f"{arms}, means of the groups {assumed.gap:g} {plural_of_gap(assumed.gap)} apart (assumed)", plans
@@ -93,11 +93,12 @@ def _from_gap(config: Config, assumed: Assumed, panel: LivePanel) -> tuple[str, 
 def _from_pilot(config: Config, seed: int, panel: LivePanel, save: str | None) -> tuple[str, Plans]:
     if save is not None:  # before a sample is paid for
         expect_pilot_file(save, input_files(config))
-    arms = open_arms(config, seed, with_kernel=False)
+    with panel.during(opening(config)):
+        arms = open_arms(config, seed, with_kernel=False)
     pilot = _drawn(arms, config, seed, panel)
     if save is not None:
         save_pilot(save, pilot, arms)
-    shared: dict[str, Any] = {"n_clusters": config.clusters, "delta": config.delta, "progress": panel.doing}
+    shared: dict[str, Any] = {"n_clusters": config.clusters, "delta": config.delta, "progress": panel}
     plans: Plans = {_SIMULATED: partial(plan, **shared, pilot=pilot, strategy=_SIMULATED)}
     by_kernel, kernel = pilot, None
     if config.table or config.sql:  # rows are free: text is read once more, as kernels want it
@@ -115,11 +116,11 @@ def _drawn(arms: NamedArms, config: Config, seed: int, panel: LivePanel) -> Samp
     pilot: Samples = {}
     rows = max(_LIVE_ROWS, min(_MOST_ROWS, _ALL_ROWS // len(arms)))
     for number, (name, arm) in enumerate(arms.items()):
-        panel.doing(f"pilot: arm {number + 1} of {len(arms)}")
         left = arm.remaining
         wanted = config.pilot or (_LIVE_ROWS if left is None else rows)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        pilot[name] = np.asarray(arm.draw(wanted if left is None else min(wanted, left), rng))
+        with panel.during(f"pilot: arm {number + 1} of {len(arms)}"):
+            pilot[name] = np.asarray(arm.draw(wanted if left is None else min(wanted, left), rng))
     return pilot
 
 

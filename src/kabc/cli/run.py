@@ -8,10 +8,11 @@ from pathlib import Path
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
+from kabc.cli.calls import Call
 from kabc.cli.live import LivePanel
-from kabc.cli.show import deliver, expect_other_files, expect_paths
+from kabc.cli.show import Look, deliver, expect_other_files, expect_paths
 from kabc.config.models import Config
-from kabc.config.sources import input_files, open_arms
+from kabc.config.sources import input_files, open_arms, opening
 from kabc.core.errors import ArmError, SettingsError
 from kabc.results.values import Result
 from kabc.running.cluster import cluster
@@ -21,25 +22,19 @@ from kabc.strategies import needs_kernel
 
 
 def run_it(
-    config: Config,
-    config_file: Path | None,
-    *,
-    as_json: bool,
-    quiet: bool,
-    certificate: bool,
-    debug: bool = False,
-    last: bool = False,
+    config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool, debug: bool = False
 ) -> int:
-    """Draw, decide, print and save. The exit code says how the run ended. `last`: the process ends after it."""
+    """Draw, decide, print and save. The exit code says how the run ended."""
     # before any sample is drawn, because samples may cost money
     expect_paths(config.save, config.report)
     if config.save or config.report:
         read = input_files(config) + ([] if config_file is None else [str(config_file)])
         expect_other_files(config.save, config.report, read)
-    with command_interrupts(Ticker(not quiet), to_the_end=last) as interrupts:
+    with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
         result, failed = _ended(config, quiet)
         interrupts.over()
-        code = deliver(result, save=config.save, report=config.report, as_json=as_json, certificate=certificate)
+        found = call.recorded(result)
+        code = deliver(found, save=config.save, report=config.report, title=config.title, look=look)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)
@@ -65,12 +60,13 @@ def _drawn(config: Config, quiet: bool) -> Result:
         or ("tolerance" if config.tolerance is not None else None)
         or ("kabc" if config.min_separation else "anytime")
     )
-    arms = open_arms(config, seed, with_kernel=needs_kernel(name))
-    if len(arms) < 2:
-        raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
-    if not quiet:
-        exits.warn(arms.warnings)
     with LivePanel(quiet=quiet) as panel:
+        with panel.during(opening(config)):
+            arms = open_arms(config, seed, with_kernel=needs_kernel(name))
+        if len(arms) < 2:
+            raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
+        if not quiet:
+            exits.warn(arms.warnings)
         return cluster(
             arms,
             config.clusters,
@@ -86,7 +82,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
             seed=seed,
             workers=config.workers,
             watch=config.watch,
-            progress=panel.doing,
+            progress=panel,
             on_round=panel.after,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,23 +12,43 @@ from kabc.core.errors import KabcError, SettingsError
 from kabc.core.files import expect_writable, first_same
 from kabc.core.words import shown
 from kabc.results.values import Result
+from kabc.results.words import certificate, text
 from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
 
+_ADVICE = ("note: ", "failure: ", "  - note: ", "Answer: ", "old: ", "new: ")  # how lines begin that say what to do
 
-def deliver(result: Result, *, save: str | None, report: str | None, as_json: bool, certificate: bool) -> int:
+
+@dataclass(frozen=True)
+class Look:
+    """How an answer is printed."""
+
+    as_json: bool = False
+    evidence: bool = False  # with the large parts of the JSON form
+    certificate: bool = False
+    everyone: bool = False  # with the names of all arms
+
+    @classmethod
+    def of(cls, *, as_json: bool, evidence: bool, certificate: bool, everyone: bool) -> Look:
+        """As the options say; the evidence is there as JSON alone."""
+        if evidence and not as_json:
+            raise SettingsError("--evidence is a part of the JSON form; add --json")
+        return cls(as_json, evidence, certificate, everyone)
+
+
+def deliver(result: Result, *, save: str | None, report: str | None, look: Look, title: str | None = None) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
     files: list[tuple[str, str | None, Callable[[str], None]]] = [
         ("saved", save, result.save),
-        ("report", report, partial(_report, result)),
+        ("report", report, partial(_report, result, title)),
     ]
     left = [path for _, path, _ in files if path is not None]
     try:
-        problems.append(exits.printed(lambda: _print_answer(result, as_json=as_json, certificate=certificate)))
+        problems.append(exits.printed(lambda: _print_answer(result, look)))
         for name, path, write in files:
             if path is not None:
-                problems.append(_problem(path, write) or _note(name, path, as_json))
+                problems.append(_problem(path, write) or _note(name, path, look.as_json))
                 left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
@@ -67,21 +88,29 @@ def expect_other_files(save: str | None, report: str | None, inputs: Sequence[st
         raise SettingsError(f"--save and --report are the same file, {report}; choose another path for one of them")
 
 
-def _report(result: Result, path: str) -> None:
+def _report(result: Result, title: str | None, path: str) -> None:
     from kabc.report.html import write_report
 
-    write_report(result, path)
+    write_report(result, path, title)
 
 
-def _print_answer(result: Result, *, as_json: bool, certificate: bool) -> None:
-    if as_json:
-        exits.print_json(result.to_dict() | ({"certificate": result.certificate()} if certificate else {}))
+def _print_answer(result: Result, look: Look) -> None:
+    if look.as_json:
+        document = result.to_dict(full=look.evidence)
+        exits.print_json(document | ({"certificate": result.certificate()} if look.certificate else {}))
         return
-    first, *others = str(result).split("\n")
-    spoken = [exits.for_the_shell(line) if line.startswith("note: ") else line for line in others]
-    print("\n".join([exits.for_the_shell(first), *spoken]))
-    if certificate:
-        print(f"\n{result.certificate()}")
+    first, *others = text(result, everyone=look.everyone).split("\n")
+    print("\n".join([exits.for_the_shell(first), *map(_spoken, others)]))
+    if look.certificate:
+        print("\n" + "\n".join(map(_spoken, certificate(result, everyone=look.everyone).split("\n"))))
+
+
+def _spoken(line: str) -> str:
+    """A line with options of the command line, where it gives advice. Others may hold names that only look like it."""
+    if line.startswith("failures: "):
+        whose, last, said = line.partition("; last: ")
+        return whose + last + exits.for_the_shell(said)
+    return exits.for_the_shell(line) if line.startswith(_ADVICE) else line
 
 
 def print_strategies(*, as_json: bool) -> int:
@@ -101,7 +130,7 @@ def print_strategies(*, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool, last: bool = False) -> int:
+def show_it(path: Path, report: str | None, look: Look, *, title: str | None = None, last: bool = False) -> int:
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
@@ -110,10 +139,10 @@ def show_it(path: Path, report: str | None, *, as_json: bool, certificate: bool,
     result = load_result(path)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, save=None, report=report, as_json=as_json, certificate=certificate)
+        return deliver(result, save=None, report=report, title=title, look=look)
 
 
-def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
+def compare_them(old: Path, new: Path, *, as_json: bool, everyone: bool) -> int:
     """Print the changes from one saved answer to a later one."""
     from kabc.results.compare import compare
     from kabc.results.files import load_result
@@ -122,7 +151,7 @@ def compare_them(old: Path, new: Path, *, as_json: bool) -> int:
     if as_json:
         exits.print_json(found.to_dict())
     else:
-        print(found)
+        print("\n".join(map(_spoken, found.text(everyone=everyone).split("\n"))))
     if found.alarm:
         return exits.CHANGED
     return exits.DECIDED if found.same else exits.UNDECIDED

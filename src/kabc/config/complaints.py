@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from kabc.config.models import SECTIONS, Config, Endpoint
 from kabc.core.secrets import is_secret_name, looks_secret, url_secrets
+from kabc.core.words import did_you_mean
 
 # keys that are spelled in another way on the command line
 _OPTION = {"path": "a data file", "query": "--sql", "run": "--command", "options": "--option"}
@@ -69,5 +69,4 @@ def _secret(value: Any) -> bool:
 def _allowed(path: list[str]) -> str:
     model = Endpoint if "endpoints" in path[:-1] else SECTIONS[path[0]] if len(path) > 1 else Config
     names = list(model.model_fields)
-    close = difflib.get_close_matches(path[-1], names, n=1)
-    return (f"did you mean {close[0]!r}? " if close else "") + f"allowed: {', '.join(names)}"
+    return f"{did_you_mean(path[-1], names)}allowed: {', '.join(names)}"

@@ -116,6 +116,7 @@ class Config(_Strict):
     watch: bool = True
     save: str | None = None
     report: str | None = None
+    title: str | None = None
     table: Table | None = None
     sql: Sql | None = None
     timings: Timings | None = None

@@ -17,7 +17,19 @@ from kabc.config.models import SECTIONS, Config
 from kabc.core.settings import expect_several_groups
 
 # options that belong to the table of the source, whichever it is
-_OF_SECTION = ("arm", "values", "wide", "types", "missing", "order", "where", "measure", "on_failure")
+_OF_SECTION = (
+    "arm",
+    "values",
+    "wide",
+    "types",
+    "missing",
+    "order",
+    "where",
+    "measure",
+    "timeout",
+    "warmup",
+    "on_failure",
+)
 
 
 def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: bool = True) -> Config:
@@ -29,10 +41,6 @@ def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: 
     data, doubt = ({}, "") if file is None else _read(file)
     from_file = data.get("commands") or {}
     kind = _source_kind(data, given)
-    if kind is None and source_needed:
-        raise ConfigError(
-            "nothing to draw from; give a data file, --sql with --database, --command name=..., or --config"
-        )
     if kind is not None:
         data = {key: value for key, value in data.items() if key not in SECTIONS or key == kind}
         data[kind] = _table_of(data, kind, file) | _section(given, kind)
@@ -41,6 +49,10 @@ def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: 
         config = Config.model_validate(data)
     except ValidationError as error:
         raise ConfigError(complaint_about(error.errors(), data, given, file)) from None
+    if kind is None and source_needed:  # not earlier: a key of the file may be misspelt
+        raise ConfigError(
+            "nothing to draw from; give a data file, --sql with --database, --command name=..., or --config"
+        )
     expect_several_groups(config.clusters)
     if file is not None and config.commands is not None and not given.get("allow_commands"):
         expect_consent(config.commands, from_file, file, doubt)

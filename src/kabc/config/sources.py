@@ -36,6 +36,18 @@ def open_arms(config: Config, seed: int, *, with_kernel: bool) -> NamedArms:
     raise AssertionError("a config without a source is refused earlier")
 
 
+def opening(config: Config) -> str:
+    """What takes long when arms are opened."""
+    match config.source:
+        case Table() as table:
+            return f"reading {table.path if isinstance(table.path, str) else ', '.join(table.path)}"
+        case Sql():
+            return "running the query"
+        case Timings() as timings:
+            return f"reading {timings.path}"
+    return "opening the arms"
+
+
 def input_files(config: Config) -> list[str]:
     """Files that are read while arms are opened or drawn."""
     match config.source:

@@ -140,6 +140,58 @@ def _end_of_host(url: str, begin: int) -> int:
     return min((at for sign in "/?#" if (at := url.find(sign, begin)) >= 0), default=len(url))
 
 
+# ---------------------------------------------------------------- command lines
+
+_WORD = re.compile(r"\S+")
+_QUOTES = "'\"`()"
+_SCHEMES = ("basic", "bearer", "digest", "token", "apikey")
+_USER_OPTIONS = ("-u", "--user", "--proxy-user")
+
+
+def hide_words(text: str) -> str:
+    """A command line or a query without passwords and keys, as far as they can be recognised.
+
+    Hidden are passwords in addresses, values of options, headers and fields with a name such as "password" or
+    "api-key", and words that look like keys. Variables such as $KEY stay.
+
+    Examples
+    --------
+    >>> from kabc.core.secrets import hide_words
+    >>> hide_words("curl -u me:word -H 'Authorization: Bearer abc' https://x/?key=1 --retry 3")
+    "curl -u me:*** -H 'Authorization: Bearer ***' https://x/?key=*** --retry 3"
+    """
+    before, told = "", False  # the word before, and whether it says that a key follows
+    found: list[Span] = []
+    for word in _WORD.finditer(text):
+        start, end = word.span()
+        start += len(word[0]) - len(word[0].lstrip(_QUOTES))
+        end -= len(word[0]) - len(word[0].rstrip(_QUOTES))
+        inside = text[start:end]
+        if told and inside.lower() in _SCHEMES:
+            continue
+        if told and inside and not inside.startswith("$") and inside != "=":
+            found.append((start, end, MARK))
+        elif before in _USER_OPTIONS and ":" in inside:
+            found.append((start + inside.index(":") + 1, end, MARK))
+        else:
+            found += [(start + a, start + b, MARK) for a, b in _secrets_in(inside)]
+        option = inside.startswith("-") and "=" not in inside
+        told = (option or inside.endswith((":", "="))) and is_secret_name(inside.strip("-:="))
+        told = told or inside.lower().rpartition(":")[2] in _SCHEMES[:2]
+        before = inside
+    return _replaced(text, sorted(found))
+
+
+def _secrets_in(word: str) -> Iterator[tuple[int, int]]:
+    """Where the secrets of one word are: in an address, behind the sign of a field, or all of it."""
+    scheme = re.search(r"[A-Za-z][\w+.-]*://", word)
+    begin = scheme.start() if scheme else 0
+    places = [(begin + a, begin + b) for a, b in _secret_places(word[begin:])]
+    if not places and not scheme and not word.startswith(("-", "$", "/", ".")) and looks_secret(word):
+        places = [(0, len(word))]
+    yield from places
+
+
 # ---------------------------------------------------------------- what looks like a key
 
 _KNOWN = re.compile(

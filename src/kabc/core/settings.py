@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from kabc.core.errors import SettingsError
 
 _SMALLEST_DELTA = 1e-200  # its share of a pair in a round is still a number
+_MOST_ARMS = 10**8  # far beyond what fits into memory
 _MOST_SHOWN = 10**100
 _LONGEST = 200  # characters of a value in an error
 
@@ -22,8 +23,11 @@ def whole_number(name: str, value: object, least: int, most: int | None = None) 
 
 
 def arms_number(value: object) -> int:
-    """N >= 2."""
-    return whole_number("n_arms", value, 2)
+    """N >= 2, and not more than arrays can number."""
+    n_arms = whole_number("n_arms", value, 2)
+    if n_arms > _MOST_ARMS:
+        raise SettingsError(f"n_arms must be at most {_MOST_ARMS:,}, got {_brief(value)}; compare fewer arms at a time")
+    return n_arms
 
 
 def expect_several_groups(n_clusters: object) -> None:

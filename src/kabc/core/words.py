@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from unicodedata import category
 
 _IRREGULAR = {"category": "categories", "entry": "entries", "has": "have", "is": "are", "try": "tries"}
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (also of direction), half of a pair, line and paragraph
+_WHOLE_LIST = 20  # names that are all shown
+_OF_LONG_LIST = 5  # names that are shown of more
+_LONGEST_WORD = 100  # characters that are compared with known words
 _JOINERS = "\u200c\u200d"  # parts of words and of emoji: they change no line and no direction
 
 
@@ -19,6 +22,26 @@ def counted(number: int, noun: str) -> str:
 def plural(number: int, word: str) -> str:
     """The word as it stands after or before this number: "sample" or "samples", "is" or "are"."""
     return word if number == 1 else _IRREGULAR.get(word, f"{word}s")
+
+
+def few(texts: Sequence[str], most: int = 6, between: str = ", ") -> str:
+    """The first texts, and how many more there are: "a, b and 229 more"."""
+    more = len(texts) - most
+    return between.join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def in_short(names: Iterable[str], *, everyone: bool = False) -> str:
+    """Names with commas between them; of a long list the first ones, and how many more there are."""
+    known = list(names)
+    if everyone or len(known) <= _WHOLE_LIST:
+        return ", ".join(known)
+    return few(known, _OF_LONG_LIST)
+
+
+def did_you_mean(word: object, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt word, or nothing."""
+    near = difflib.get_close_matches(str(word)[:_LONGEST_WORD], list(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 def percent(probability: float) -> str:
@@ -44,9 +67,3 @@ def _visible(letter: str) -> str:
 def named(name: object) -> str:
     """A name as people see it; one that is empty or blank stands in quotes."""
     return shown(name) if str(name).strip() else shown(repr(name))
-
-
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt word, or nothing."""
-    near = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}? " if near else ""

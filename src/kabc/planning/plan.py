@@ -157,7 +157,7 @@ def plan(
             raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
         options = _QUICK.get(strategy, {}) | dict(strategy_options or {})
         make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, options)
-        return replace(_simulated(strategy, make, gap, rows, Ticker(progress)), cost=cost)
+        return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
     planned = _strategy(strategy, n_arms, n_clusters, delta, kernel, strategy_options)

@@ -4,6 +4,7 @@ from kabc.report.apart_graph import ApartGraph, apart_graph
 from kabc.report.arm_map import ArmMap, arm_map
 from kabc.report.counts import SampleCounts, sample_counts
 from kabc.report.html import report_html, write_report
+from kabc.report.odd_ones import OddOnes, odd_ones
 from kabc.report.pair_map import PairMap, group_map, pair_map
 from kabc.report.trace import EvidenceTrace, evidence_trace
 from kabc.report.values import GroupValues, group_values
@@ -13,6 +14,7 @@ __all__ = [
     "ArmMap",
     "EvidenceTrace",
     "GroupValues",
+    "OddOnes",
     "PairMap",
     "SampleCounts",
     "apart_graph",
@@ -20,6 +22,7 @@ __all__ = [
     "evidence_trace",
     "group_map",
     "group_values",
+    "odd_ones",
     "pair_map",
     "report_html",
     "sample_counts",

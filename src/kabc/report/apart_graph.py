@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.report.group_evidence import group_evidence
 from kabc.report.nodes import MOST_NODES, Nodes, nodes_of
 from kabc.results.values import Result
 
@@ -55,10 +56,10 @@ def apart_graph(result: Result, most: int = MOST_NODES) -> ApartGraph:
 
 
 def _edges(result: Result, nodes: Nodes) -> tuple[Edge, ...]:
-    told_apart = result.evidence.told_apart
+    told_pairs = group_evidence(result.evidence, nodes.members).told
     edges = []
     for first, second in combinations(range(len(nodes.names)), 2):
-        told = bool(told_apart[np.ix_(nodes.members[first], nodes.members[second])].any())
+        told = bool(told_pairs[first, second])
         same = nodes.groups[first] == nodes.groups[second]
         if same or not told:
             edges.append(Edge(first, second, "open" if not same else "conflict" if told else "together"))

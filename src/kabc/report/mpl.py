@@ -13,7 +13,8 @@ from kabc.core.errors import SettingsError
 from kabc.report.apart_graph import ApartGraph
 from kabc.report.arm_map import ArmMap
 from kabc.report.counts import SampleCounts
-from kabc.report.nodes import shorten
+from kabc.report.nodes import MOST_ODD, shorten
+from kabc.report.odd_ones import OddArm, OddOnes
 from kabc.report.pair_map import MOST_LETTERS, PairMap, draw_pair_map
 from kabc.report.style import LIGHT
 from kabc.report.trace import EvidenceTrace, power_of_two
@@ -74,7 +75,7 @@ def _graph(picture: ApartGraph, figure: Figure) -> None:
 @_paint.register(ArmMap)
 def _arms(picture: ArmMap, figure: Figure) -> None:
     axes = _plane(figure)
-    _nodes(axes, picture.places, picture.names, picture.groups)
+    _nodes(axes, picture.places, picture.names, picture.groups, picture.odd)
     axes.set_title(f"{picture.measure} ({picture.shown:.0%} of its squares shown)", fontsize=10)
 
 
@@ -87,15 +88,20 @@ def _plane(figure: Figure) -> Axes:
     return axes
 
 
-def _nodes(axes: Axes, places: Any, names: tuple[str, ...], groups: tuple[int, ...]) -> None:  # places (n, 2)
-    named = len(names) <= _MOST_NAMES
+def _nodes(
+    axes: Axes, places: Any, names: tuple[str, ...], groups: tuple[int, ...], odd: tuple[int, ...] = ()
+) -> None:  # places (n, 2)
+    """Points with the numbers of their groups and their names; of many, only those that stand out have them."""
+    many = len(names) > _MOST_NAMES
+    named = odd[:MOST_ODD] if many else range(len(names))
     colours = [colour_of(group) for group in groups]
     x, y = places.T
-    axes.scatter(x, y, s=130 if named else 18, c=colours, edgecolors="white", linewidths=0.8, zorder=2)
-    for place, name, group in zip(places, shorten(names, MOST_LETTERS), groups, strict=True) if named else ():
-        axes.annotate(str(group + 1), place, ha="center", va="center", fontsize=7, color="white", zorder=3)
+    axes.scatter(x, y, s=18 if many else 130, c=colours, edgecolors="white", linewidths=0.8, zorder=2)
+    axes.scatter(x[list(odd)], y[list(odd)], s=130, c=[colours[arm] for arm in odd], edgecolors="white", zorder=2)
+    for arm, name in zip(named, shorten([names[arm] for arm in named], MOST_LETTERS), strict=True):
+        axes.annotate(str(groups[arm] + 1), places[arm], ha="center", va="center", fontsize=7, color="white", zorder=3)
         axes.annotate(
-            name, place, (8, 0), textcoords="offset points", va="center", fontsize=7, zorder=4, parse_math=False
+            name, places[arm], (8, 0), textcoords="offset points", va="center", fontsize=7, zorder=4, parse_math=False
         )
 
 
@@ -130,6 +136,33 @@ def _counts(picture: SampleCounts, figure: Figure) -> None:
         label.set_parse_math(False)
     axes.invert_yaxis()
     axes.set_xlabel("samples of an arm; the number of its group in brackets")
+
+
+@_paint.register(OddOnes)
+def _odd(picture: OddOnes, figure: Figure) -> None:
+    rows = -(-len(picture.arms) // 3)
+    figure.set_size_inches(9.0, 2.0 * rows + 0.6)
+    panels = figure.subplots(rows, 3, squeeze=False)
+    for axes in panels.flat[len(picture.arms) :]:
+        axes.set_visible(False)
+    for axes, arm in zip(panels.flat, picture.arms, strict=False):
+        _over_the_others(axes, arm)
+
+
+def _over_the_others(axes: Axes, arm: OddArm) -> None:
+    """All other arms as grey bars, and the arm as an outline over them."""
+    column = arm.column
+    edges = np.arange(len(column.levels) + 1) - 0.5 if column.levels else column.edges
+    axes.stairs(column.shares[1], edges, fill=True, color=LIGHT["edge"])
+    axes.stairs(column.shares[0], edges, color=colour_of(arm.group), linewidth=1.5)
+    axes.set_yticks([])
+    axes.tick_params(labelsize=7)
+    if column.levels:
+        axes.set_xticks(range(len(column.levels)), shorten(column.levels, MOST_LETTERS), fontsize=7)
+    for label in axes.get_xticklabels() if column.levels else ():
+        label.set_parse_math(False)
+    name, title = shorten([arm.name], MOST_LETTERS)[0], shorten([column.name], MOST_LETTERS)[0]
+    axes.set_title(f"{name} [{arm.group + 1}]: {title}", fontsize=8, parse_math=False)
 
 
 @_paint.register(GroupValues)

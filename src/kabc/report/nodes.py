@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.words import counted, shown
+from kabc.results.effects.values import ArmEffect
 from kabc.results.values import Result
 
 MOST_NODES = 40  # in a picture, more cannot be distinguished
+MOST_ODD = 12  # arms that are shown one by one; arms of larger groups are not odd
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,18 @@ def group_nodes(result: Result, most: int = MOST_NODES) -> Nodes:
         True,
         len(members) - len(shown),
     )
+
+
+def odd_arms(result: Result) -> tuple[ArmEffect, ...]:
+    """Arms of small groups, the smallest groups and the oddest arms first; of a single group, arms that stand out.
+
+    Where the groups are a guess, only arms that stand out by themselves.
+    """
+    small, sizes = result.effects.in_small_groups, [len(group) for group in result.groups]
+    if len(sizes) == 1:
+        return tuple(arm for arm in small if arm.oddness > 0)
+    few = [arm for arm in small if sizes[arm.group - 1] <= MOST_ODD and (arm.oddness > 0 or result.certified)]
+    return tuple(sorted(few, key=lambda arm: sizes[arm.group - 1]))
 
 
 def names_of(result: Result) -> tuple[str, ...]:

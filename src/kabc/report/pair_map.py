@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.words import counted
+from kabc.report.group_evidence import group_evidence
 from kabc.report.nodes import MOST_NODES, by_group, group_nodes, names_of, shorten
 from kabc.results.values import Result
 from kabc.results.words import STATUS_WORDS
@@ -44,6 +45,7 @@ class PairMap:
     status : how the run ended, in words.
     certified : whether the groups are certified, not a guess.
     n_samples, delta : what it cost, and the error probability.
+    told_pairs, compared_pairs : in a group map: of each cell, the pairs told apart, and those with evidence. Else None.
     """
 
     order: tuple[int, ...]
@@ -56,6 +58,8 @@ class PairMap:
     certified: bool
     n_samples: int
     delta: float
+    told_pairs: NDArray[np.int64] | None = None  # (G, G)
+    compared_pairs: NDArray[np.int64] | None = None  # (G, G)
 
     @property
     def title(self) -> str:
@@ -89,17 +93,20 @@ def pair_map(result: Result) -> PairMap:
 def group_map(result: Result, most: int = MOST_NODES) -> PairMap:
     """The pair map of the largest `most` groups, one row each. A cell has the strongest evidence of its pairs."""
     nodes = group_nodes(result, most)
-    strength = np.where(np.eye(len(result.names), dtype=bool), np.nan, result.evidence.strength)
-    strength, told_apart = np.where(np.isnan(strength), -np.inf, strength), result.evidence.told_apart
-    cells = [[np.ix_(rows, columns) for columns in nodes.members] for rows in nodes.members]
-    ratio = np.array([[strength[cell].max() for cell in row] for row in cells])
-    return replace(
-        pair_map(result),
+    found = group_evidence(result.evidence, nodes.members)
+    return PairMap(
         order=nodes.groups,
         names=nodes.names,
-        boundaries=tuple(range(len(cells) + 1)),
-        ratio=np.where(np.isinf(ratio), np.nan, ratio),
-        told_apart=np.array([[told_apart[cell].any() for cell in row] for row in cells]),
+        boundaries=tuple(range(len(nodes.names) + 1)),
+        ratio=found.strongest,
+        told_apart=found.told > 0,
+        n_arms=len(by_group(result)),
+        status=STATUS_WORDS[result.status],
+        certified=result.certified,
+        n_samples=result.n_samples,
+        delta=result.delta,
+        told_pairs=found.told,
+        compared_pairs=found.compared,
     )
 
 

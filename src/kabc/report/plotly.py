@@ -14,7 +14,8 @@ from kabc.report.apart_graph import ApartGraph
 from kabc.report.arm_map import ArmMap
 from kabc.report.counts import SampleCounts
 from kabc.report.mpl import colour_of
-from kabc.report.nodes import shorten
+from kabc.report.nodes import MOST_ODD, shorten
+from kabc.report.odd_ones import OddOnes
 from kabc.report.pair_map import MOST_LETTERS, PairMap
 from kabc.report.style import LIGHT
 from kabc.report.trace import EvidenceTrace, power_of_two
@@ -102,11 +103,17 @@ def _graph(picture: ApartGraph, figure: Figure) -> None:
 
 @_paint.register(ArmMap)
 def _arms(picture: ArmMap, figure: Figure) -> None:
-    _nodes(figure, picture.places, picture.names, picture.groups)
+    _nodes(figure, picture.places, picture.names, picture.groups, picture.odd)
     figure.update_layout(title=f"{picture.measure} ({picture.shown:.0%} of its squares shown)")
 
 
-def _nodes(figure: Figure, places: NDArray[np.float64], names: tuple[str, ...], groups: tuple[int, ...]) -> None:
+def _nodes(
+    figure: Figure,
+    places: NDArray[np.float64],
+    names: tuple[str, ...],
+    groups: tuple[int, ...],
+    odd: tuple[int, ...] = (),
+) -> None:
     for group in sorted(set(groups)):
         chosen = [node for node, other in enumerate(groups) if other == group]
         figure.add_scatter(
@@ -119,6 +126,9 @@ def _nodes(figure: Figure, places: NDArray[np.float64], names: tuple[str, ...], 
             marker={"color": colour_of(group), "size": 12 if len(names) <= _MOST_NAMES else 6},
             name=f"group {group + 1}",
         )
+    for arm in odd[:MOST_ODD] if len(names) > _MOST_NAMES else ():
+        x, y = places[arm].tolist()
+        figure.add_annotation(x=x, y=y, text=_safe((names[arm],))[0], showarrow=True, arrowhead=0)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False, scaleanchor="x")
 
@@ -167,6 +177,28 @@ def _counts(picture: SampleCounts, figure: Figure) -> None:
     )
     figure.update_yaxes(tickvals=places, ticktext=_safe(picture.nodes.names), autorange="reversed")
     figure.update_xaxes(title="samples of an arm")
+
+
+@_paint.register(OddOnes)
+def _odd(picture: OddOnes, figure: Figure) -> None:
+    titles = _safe(tuple(f"{arm.name} [{arm.group + 1}]: {arm.column.name}" for arm in picture.arms))
+    figure.set_subplots(rows=len(picture.arms), cols=1, subplot_titles=titles)
+    for row, arm in enumerate(picture.arms):
+        column, where = arm.column, {"row": row + 1, "col": 1}
+        x = _safe(column.levels) if column.levels else (column.edges[:-1] + column.edges[1:]) / 2
+        drawn = (
+            ("all other arms", LIGHT["edge"], column.shares[1]),
+            ("this arm", colour_of(arm.group), column.shares[0]),
+        )
+        for name, colour, shares in drawn:
+            shared: dict[str, Any] = {"name": name, "legendgroup": name, "showlegend": row == 0}
+            if column.levels:
+                figure.add_bar(x=x, y=shares, marker={"color": colour}, **shared, **where)
+            else:
+                line = {"color": colour, "shape": "hvh"}
+                fill = "tozeroy" if name == "all other arms" else None
+                figure.add_scatter(x=x, y=shares, mode="lines", line=line, fill=fill, **shared, **where)
+    figure.update_layout(height=200 * len(picture.arms) + 80)
 
 
 @_paint.register(GroupValues)

@@ -12,16 +12,26 @@ from kabc.core.errors import SettingsError
 from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
-from kabc.report.pair_map import pair_map
+from kabc.report.nodes import by_group
+from kabc.report.odd_ones import odd_ones
+from kabc.report.pair_map import PairMap, group_map, pair_map
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
 
+_MOST_ROWS = 200  # of a map of pairs; with more arms its rows are groups
+
+
+def _pairs(result: Result) -> PairMap:
+    return pair_map(result) if len(by_group(result)) <= _MOST_ROWS else group_map(result)
+
+
 PICTURES: dict[str, Callable[[Result], object]] = {
-    "pairs": pair_map,
+    "pairs": _pairs,
     "graph": apart_graph,
     "map": arm_map,
     "values": group_values,
+    "odd": odd_ones,
     "trace": evidence_trace,
     "counts": sample_counts,
 }

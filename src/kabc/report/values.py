@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
-from kabc.report.arm_map import kept_rows
+from kabc.core.errors import SettingsError
 from kabc.report.nodes import group_nodes, plain
-from kabc.results.effects.columns import FEATURE, are_codes, column_names, level_texts
+from kabc.results.effects.columns import FEATURE, are_codes, column_names, kept_arms, level_texts, readable_columns
+from kabc.results.effects.compute import pooled_values
 from kabc.results.values import Result
 
 _MOST_COLUMNS = 8
 _MOST_GROUPS = 12
 _MOST_LEVELS = 12  # up to this many different values, each has its own bar
 _BINS = (8, 40)  # smallest and largest number of bins
-_TAIL = 0.005  # this share of all values at each end goes into the outermost bins
+_BEYOND = 0.35  # values further out than the middle 90 % and this part of its width go into the outermost bins
+_GRID = np.linspace(0, 1, 1001)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -63,55 +66,75 @@ class GroupValues:
 
 
 def group_values(result: Result) -> GroupValues:
-    """The samples kept of each group, column by column."""
-    rows = kept_rows(result)
+    """The samples kept of each group, column by column. Missing values and failures are left out."""
+    kept = kept_arms(result)
+    if not kept:
+        raise SettingsError("no samples were kept in this result, so its values cannot be drawn")
     nodes = group_nodes(result, _MOST_GROUPS)
-    blocks = [np.concatenate([rows[arm] for arm in arms]) for arms in nodes.members]
-    d = blocks[0].shape[1]
-    names = tuple(map(plain, column_names(result.columns, d)))
-    features = {name: found[1] for name in names if (found := FEATURE.fullmatch(name))}
-    known = [result.levels.get(column, {}) for column in result.columns] if len(result.columns) == d else [{}] * d
-    columns = [
-        _column(name, [block[:, i] for block in blocks], known[i])
-        for i, name in enumerate(names)
-        if name not in features
-    ]
+    shown = [(group, arms.tolist()) for group, arms in zip(nodes.groups, nodes.members, strict=True)]
+    shown = [(group, [arm for arm in arms if arm in kept]) for group, arms in shown]
+    shown = [(group, arms) for group, arms in shown if arms]
+    columns = []
+    for column in readable_columns(result):
+        pooled = [pooled_values(column, arms) for _, arms in shown]
+        if any(map(len, pooled)):
+            columns.append(column_of(plain(column.name), pooled, dict(enumerate(column.levels))))
     columns.sort(key=lambda column: -column.gap)
+    width = next(iter(kept.values())).shape[1]
+    features = [found[1] for name in column_names(result.columns, width) if (found := FEATURE.fullmatch(name))]
     return GroupValues(
-        nodes.groups,
+        tuple(group for group, _ in shown),
         tuple(columns[:_MOST_COLUMNS]),
-        tuple(dict.fromkeys(features.values())),
+        tuple(map(plain, dict.fromkeys(features))),
         max(len(columns) - _MOST_COLUMNS, 0),
-        nodes.left_out,
+        len(result.groups) - len(shown),
     )
 
 
-def _column(name: str, groups: list[NDArray[Any]], known: dict[float, str]) -> Column:  # G arrays (m_g,)
+def column_of(name: str, groups: list[NDArray[Any]], known: Mapping[float, str]) -> Column:  # G arrays (m_g,)
+    """The values of one column in each group, which may have none. `known` are the categories behind the numbers."""
     everything = np.concatenate(groups)
     values, counts = np.unique(everything, return_counts=True)
     numbers = everything.dtype.kind in "iuf"
     if numbers and not known and len(values) > _MOST_LEVELS and not are_codes(values):
         return _binned(name, everything, groups)
     kept = np.sort(np.argsort(-counts, kind="stable")[: _MOST_LEVELS - (len(values) > _MOST_LEVELS)])
-    shares = np.array([[np.mean(group == value) for value in values[kept]] for group in groups])
+    shares = np.array([[np.count_nonzero(group == value) for value in values[kept]] for group in groups])
+    shares = shares / np.array([max(len(group), 1) for group in groups])[:, None]
     levels = _levels(values, kept, known)
     if len(kept) < len(values):
-        shares, levels = np.column_stack([shares, 1 - shares.sum(axis=1)]), (*levels, "others")
+        rest = np.array([len(group) > 0 for group in groups]) - shares.sum(axis=1)
+        shares, levels = np.column_stack([shares, rest]), (*levels, "others")
     return Column(name, np.empty(0), levels, shares, np.full((len(groups), 5), np.nan))
 
 
 def _binned(name: str, everything: NDArray[Any], groups: list[NDArray[Any]]) -> Column:
-    low, high = np.quantile(everything, [_TAIL, 1 - _TAIL], method="nearest")
-    if not low < high:  # nearly all values are equal
-        low, high = everything.min(), everything.max()
-    n_bins = int(np.clip(2 * min(map(len, groups)) ** (1 / 2), *_BINS))
+    low, high = _range(everything, groups)
+    n_bins = int(np.clip(2 * min(len(group) for group in groups if len(group)) ** (1 / 2), *_BINS))
     part = np.linspace(0.0, 1.0, n_bins + 1)
     edges = (1 - part) * low + part * high  # a difference high - low could overflow
-    shares = [np.histogram(np.clip(group, low, high), edges)[0] / len(group) for group in groups]
-    quantiles = [np.quantile(group, _QUANTILES, method="nearest") for group in groups]
+    shares = [np.histogram(np.clip(group, low, high), edges)[0] / max(len(group), 1) for group in groups]
+    quantiles = [_quantiles(group, _QUANTILES) for group in groups]
     return Column(name, edges, (), np.array(shares), np.array(quantiles, dtype=np.float64))
 
 
-def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: dict[float, str]) -> tuple[str, ...]:
+def _quantiles(values: NDArray[Any], shares: Sequence[float] | Array) -> Array:
+    """Quantiles that are values; NaN if there are none."""
+    none = np.full(len(shares), np.nan)
+    return np.asarray(np.quantile(values, shares, method="nearest")) if len(values) else none
+
+
+def _range(everything: NDArray[Any], groups: list[NDArray[Any]]) -> tuple[float, float]:
+    """Where most values are. Each group counts the same, so that a small one is not cut off beside a large one."""
+    pooled = np.concatenate([_quantiles(group, _GRID) for group in groups if len(group)])
+    low, high = np.quantile(pooled, [0.05, 0.95], method="nearest").tolist()
+    with np.errstate(over="ignore"):
+        beyond = _BEYOND * (np.float64(high) - low)
+        within = max(low - beyond, everything.min()), min(high + beyond, everything.max())
+    # nearly all values may be equal
+    return within if within[0] < within[1] else (everything.min(), everything.max())
+
+
+def _levels(values: NDArray[Any], kept: NDArray[np.intp], known: Mapping[float, str]) -> tuple[str, ...]:
     texts = level_texts(values, known)
     return tuple(plain(texts[i]) for i in kept.tolist())

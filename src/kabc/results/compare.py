@@ -9,11 +9,13 @@ import numpy as np
 
 from kabc.core.errors import SettingsError
 from kabc.core.partitions import Partition
-from kabc.core.words import counted, named, percent, shown
+from kabc.core.words import counted, in_short, named, percent, shown
 from kabc.results.moved import Moved, moved_groups, moved_lines, some
 from kabc.results.questions import expect_same_columns, mismatches
 from kabc.results.values import Result
 from kabc.results.words import headline
+
+_MOST_CHANGES = 20  # lines; more are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +94,27 @@ class Comparison:
         return {"same": self.same, "alarm": self.alarm, **asdict(self), "moved": moved}
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, everyone: bool = False) -> str:
+        """The changes in lines. Long lists are cut, unless `everyone` is to be named."""
         changed = "no arm" if self.same else f"{len(self.changes):,} of {counted(self.n_common, 'arm')}"
         lines = [
             *(f"{reason}: changes are a guess" for reason in self.mismatches),
             f"{changed} changed group (adjusted Rand index {self.adjusted_rand:.3g}; 1 means the same groups)",
-            *(f"  {change}" for change in self.changes),
+            *self._changes(everyone),
             *moved_lines(self.moved, len(self.groups)),
         ]
-        lines += [f"{word}: {', '.join(map(named, arms))}" for word, arms in self._others() if arms]
+        lines += [f"{word}: {in_short(map(named, arms), everyone=everyone)}" for word, arms in self._others() if arms]
         lines += [*self._doubts(), f"old: {self.old_status}", f"new: {self.new_status}"]
         return "\n".join(map(shown, lines))
+
+    def _changes(self, everyone: bool) -> list[str]:
+        """A line for each change, the certified ones first where some are left out."""
+        if everyone or len(self.changes) <= _MOST_CHANGES:
+            return [f"  {change}" for change in self.changes]
+        first = sorted(self.changes, key=lambda change: not change.certified)[:_MOST_CHANGES]
+        return [*(f"  {change}" for change in first), f"  and {len(self.changes) - _MOST_CHANGES:,} more"]
 
     def _doubts(self) -> list[str]:
         lines = []

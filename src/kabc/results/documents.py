@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from kabc.results.checks import expect_consistent, expect_pairs, expect_small
 from kabc.results.effects.documents import effects_document
 from kabc.results.failures import failures_document, failures_of
 from kabc.results.names import distinct, key_of, name_of, packed_name
+from kabc.results.origin import Origin
 from kabc.results.schema import FORMAT, VERSION, ArrayPart, Document, EvidencePart, TracePart
 from kabc.results.values import Assumption, Result, Trace
 from kabc.results.verdicts import verdicts_document, verdicts_of
@@ -30,7 +32,7 @@ _BLOCKS = ("counts", "compared", "told", "values", "limits", "variances", "measu
 
 
 def document_of(result: Result, *, full: bool) -> dict[str, Any]:
-    """The JSON form, as `Document` describes it; `full` with rounds, evidence, samples and trace."""
+    """The JSON form, as `Document` describes it; `full` with pairs, rounds, evidence, samples and trace."""
     return _facts(result, full=full) | (_bulk(result) if full else {})
 
 
@@ -54,7 +56,7 @@ def _facts(result: Result, *, full: bool) -> dict[str, Any]:
         "n_pilot": int(result.n_pilot),
         "n_unused": int(result.n_unused),
         "samples_per_arm": {key[name]: int(result.samples_per_arm[name]) for name in result.names},
-        "told_apart": _told_apart(result.evidence, keys),
+        "n_told_apart": int(result.evidence.n_told_apart),
         "needs": None if needs is None else {key[name]: count for name, count in needs.items()},
         "delta": float(result.delta),
         "n_clusters": None if result.n_clusters is None else int(result.n_clusters),
@@ -87,14 +89,16 @@ def _facts(result: Result, *, full: bool) -> dict[str, Any]:
         "n_lost": int(result.n_lost),
         "spent": float(result.spent),
         "seconds": float(result.seconds),
+        "origin": None if result.origin is None else asdict(result.origin),
         "effects": effects_document(result.effects, key),
     }
 
 
 def _bulk(result: Result) -> dict[str, Any]:
-    evidence, trace = result.evidence, result.trace
+    evidence, trace, keys = result.evidence, result.trace, result.text_names
     blocks = {name: packed(block) for name in _BLOCKS if (block := getattr(evidence, name)) is not None}
     return {
+        "told_apart": _told_apart(evidence, keys),
         "rounds": [
             {"number": r.number, "delta": number(r.delta), "n": r.n, "n_samples": r.n_samples, "n_groups": r.n_groups}
             for r in result.rounds
@@ -166,6 +170,7 @@ def result_of(document: Document) -> Result:
         samples=_samples(document.samples, names),
         trace=None if document.trace is None else _trace(document.trace, len(names)),
         needs=None if document.needs is None else _by_name("needs", document.needs, names, keys),
+        origin=None if document.origin is None else Origin(**document.origin.model_dump()),
     )
     expect_small(document)
     return result

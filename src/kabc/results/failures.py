@@ -52,10 +52,15 @@ def _part(one: Failures) -> str:
 
 
 def _how(one: Failures) -> str:
+    return f"{how_it_failed(one)}; last: {one.last}"
+
+
+def how_it_failed(one: Failures) -> str:
+    """The commonest kinds of failures with their counts."""
     kinds = sorted(one.kinds.items(), key=lambda entry: -entry[1])
     named = [f"{kind}: {count:,}" for kind, count in kinds[:_MOST_KINDS]]
     more = sum(count for _, count in kinds[_MOST_KINDS:])
-    return f"{', '.join([*named, f'other: {more:,}'] if more else named)}; last: {one.last}"
+    return ", ".join([*named, f"other: {more:,}"] if more else named)
 
 
 def failures_document(one: Failures) -> dict[str, Any]:

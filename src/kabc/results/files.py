@@ -101,7 +101,7 @@ def loaded(read: Any, where: str) -> Result:
     try:
         today = upgraded(read) if version == _OLD_VERSION else read
         # pairs told apart are worked out from the evidence: a list of half a million need not be checked
-        return result_of(Document.model_validate(today | {"told_apart": []}))
+        return result_of(Document.model_validate(today | {"told_apart": None}))
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, MemoryError) as error:
         raise _no_answer(where, f"it is damaged ({_reason(error)})") from error
     except RecursionError:

@@ -72,8 +72,7 @@ def _names(names: Sequence[str]) -> str:
 
 def _remarks(result: Result) -> str:
     """Arms set aside and doubts, in sight; notes and samples, on request."""
-    doubts = [*words.hardly_watched(result), *words.aside_lines(result)]
-    doubts += [f"doubt: {one}" for one in result.assumptions[:_MOST_NOTES]]
+    doubts = [*words.hardly_watched(result), *words.aside_lines(result), *words.doubt_lines(result)]
     if result.k_doubt is not None and result.k_doubt > 1:
         doubts += words.k_doubt(result)
     if result.failure:

@@ -136,6 +136,15 @@ class FailuresPart(_Part):
     last: str = Field(description="what the last failure said")
 
 
+class OriginPart(_Part):
+    """When the answer was found, from what, and how. Keys and passwords are hidden."""
+
+    date: str = Field(description="when the run ended, in UTC, as in ISO 8601")
+    source: str = Field(default="", description="where the samples came from: a file, a query, commands, addresses")
+    command: str = Field(default="", description="the command line; empty: it was found in Python")
+    version: str = Field(default="", description="of kabc")
+
+
 class ContrastPart(_Part):
     """One way in which a group differs from the reference group."""
 
@@ -239,7 +248,7 @@ class TolerancePart(_Part):
 
 
 class Document(_Part):
-    """A result of kabc. Without `rounds`, `evidence`, `samples` and `trace` it is the short form."""
+    """A result of kabc. Without `told_apart`, `rounds`, `evidence`, `samples` and `trace` it is the short form."""
 
     model_config = ConfigDict(title="kabc result")
 
@@ -262,10 +271,7 @@ class Document(_Part):
     n_pilot: Count = Field(description="samples that only chose the kernel or the length of blocks")
     n_unused: Count = Field(description="samples of a round that was not finished: counted, but not tested")
     samples_per_arm: dict[str, Count]
-    told_apart: list[Apart] = Field(
-        description="pairs that were told apart; certified, under conditional_on, unless status is stopped or "
-        "`assumptions` is not empty"
-    )
+    n_told_apart: Count = Field(default=0, description="pairs that were told apart")
     needs: dict[str, Count] | None = Field(
         description="about how many more samples of which arms it takes to decide: an estimate; null: cannot be told"
     )
@@ -296,8 +302,14 @@ class Document(_Part):
     n_lost: Count = Field(default=0, description="draws that were paid for and gave no sample")
     spent: float = Field(ge=0, description="price of all samples and lost draws")
     seconds: float = Field(ge=0)
+    origin: OriginPart | None = None
     effects: EffectsPart | None = None
     certificate: str | None = Field(default=None, description="the certificate as text, where asked for")
+    told_apart: list[Apart] | None = Field(
+        default=None,
+        description="pairs that were told apart; certified, under conditional_on, unless status is stopped or "
+        "`assumptions` is not empty",
+    )
     rounds: list[RoundPart] | None = None
     evidence: EvidencePart | None = None
     samples: list[ArrayPart | None] | None = Field(

@@ -18,6 +18,7 @@ from kabc.core.evidence.verdicts import QuantileVerdicts, Verdicts
 from kabc.results import words
 from kabc.results.effects.compute import effects_of
 from kabc.results.effects.values import Effects
+from kabc.results.origin import Origin
 from kabc.strategies.answers import Guarantee, Round, Status
 
 
@@ -74,7 +75,7 @@ class Result:
     certified only when `status` is "decided"; otherwise they are a best guess, and what is certified is in `evidence`
     and `n_groups_at_least`. If `assumptions` is not empty nothing is certified: `n_groups_at_least` is 1, and pairs
     told apart in `evidence` would be certified only under `conditional_on`, which the samples refute. Two results are
-    equal if all their values are, also after `save` and `load_result`.
+    equal if all their values but `origin` are, also after `save` and `load_result`.
 
     Attributes
     ----------
@@ -118,6 +119,8 @@ class Result:
         Names of the columns of a sample, where known.
     trace : Trace or None
         How the evidence grew; None with more than 40 arms.
+    origin : Origin or None
+        When the answer was found, from what, and by which command line; None in files of older versions.
 
     Examples
     --------
@@ -158,6 +161,7 @@ class Result:
     samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
     trace: Trace | None = field(default=None, repr=False)
     needs: dict[Hashable, int] | None = None
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
     def certified(self) -> bool:
@@ -223,7 +227,8 @@ class Result:
 
         Parameters
         ----------
-        full : with rounds, evidence, samples and trace, as `save` writes it; False: without them, as `--json` does.
+        full : with the pairs told apart, rounds, evidence, samples and trace, as `save` writes it. False: without them,
+            as `--json` prints it, so that its size grows with the arms and not with their pairs.
         """
         from kabc.results.documents import document_of
 
@@ -264,9 +269,10 @@ class Result:
 
         Parameters
         ----------
-        kind : {"values", "pairs", "graph", "map", "trace", "counts"}, default "values"
-            What to draw: the values of each group; the evidence of every pair; which pairs are not told apart; arms
-            with similar samples side by side; the evidence over time; the samples of each arm.
+        kind : {"values", "odd", "pairs", "graph", "map", "trace", "counts"}, default "values"
+            What to draw: the values of each group; arms that stand out, against all others; the evidence of every pair;
+            which pairs are not told apart; arms with similar samples side by side; the evidence over time; the samples
+            of each arm. With many arms, pictures of pairs show groups.
         backend : {"matplotlib", "plotly"}, default "matplotlib"
             The library that draws.
 
@@ -298,7 +304,7 @@ class Result:
         return words.certificate(self)
 
     def __eq__(self, other: object) -> bool:
-        """Equal values in every field, NaN included; how long it took does not matter."""
+        """Equal values in every field but `origin`, NaN included; how long it took does not matter."""
         return _same_fields(self, other) if isinstance(other, Result) else NotImplemented
 
     def __hash__(self) -> int:

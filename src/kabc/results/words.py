@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kabc.core.words import counted, named, percent, plural, shown
+from kabc.core.words import counted, in_short, named, percent, plural, shown
 from kabc.results import within
 from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.results.failures import failure_lines
@@ -24,7 +24,7 @@ STATUS_WORDS: dict[Status, str] = {
     "stopped": "stopped by a heuristic: nothing is certified, the groups are a guess",
     "stalled": "undecided: nothing new was learned lately, the groups are a guess",
     "budget": "undecided: the budget is spent, the groups are a guess",
-    "exhausted": "undecided: too few rows are left for another round, the groups are a guess",
+    "exhausted": "undecided: all rows read, or too few left for another round; the groups are a guess",
     "interrupted": "undecided: the run was interrupted, the groups are a guess",
     "failed": "undecided: the run failed, the groups are a guess",
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
@@ -34,7 +34,7 @@ FEW_SAMPLES = "few samples:"  # how the assumption begins that few samples hardl
 _IN_NO_ORDER = "samples came in no particular order"
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
-_MOST_NAMED = 6  # arms whose needs are printed one by one, or that are named where a list is cut
+_MOST_NAMED = 6  # arms whose needs are printed one by one
 _MOST_REASONS = 3  # why arms were set aside; more are summed up
 _MOST_EVIDENCE = 1_000_000  # larger ratios mean no more to people
 _FAINT = 3  # evidence that a group is two, to 1, which chance makes too often to speak of it
@@ -156,19 +156,19 @@ def ratio(evidence: float) -> str:
     return f"{float(f'{evidence:.2g}'):,.6g} : 1"
 
 
-def text(result: Result) -> str:
-    """The answer as it is printed."""
+def text(result: Result, *, everyone: bool = False) -> str:
+    """The answer as it is printed. Long lists of names are cut, unless `everyone` is to be named."""
     effects = result.effects
     groups = []
-    for (number, _), line in zip(_by_size(result), group_lines(result), strict=True):
-        more = [*group_effect_lines(effects, number), *_margins(result, number)]
+    for (number, _), line in zip(_by_size(result), group_lines(result, everyone=everyone), strict=True):
+        more = [*group_effect_lines(effects, number), *margin_lines(result, number)]
         groups += [f"  {line}", *(f"    {one}" for one in more)]
-    aside = [f"  {line}" for line in aside_lines(result)]
+    aside = [f"  {line}" for line in aside_lines(result, everyone=everyone)]
     first = [headline(result), *hardly_watched(result), *certified_lines(result)]
     return "\n".join(map(shown, [*first, *groups, *aside, *closing_lines(effects), *_remarks(result)]))
 
 
-def _margins(result: Result, number: int) -> list[str]:
+def margin_lines(result: Result, number: int) -> list[str]:
     """How far apart the arms of a group are at most, where that is proven and the group is not."""
     if result.tolerance is None or result.certified or result.assumptions:
         return []
@@ -181,15 +181,19 @@ def hardly_watched(result: Result) -> list[str]:
     return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)] if result.certified else []
 
 
-def certificate(result: Result) -> str:
-    """Why the answer may be trusted: groups, claim, assumptions, rule with its constants, and what was seen."""
+def certificate(result: Result, *, everyone: bool = True) -> str:
+    """Why the answer may be trusted: groups, claim, assumptions, rule with its constants, and what was seen.
+
+    `everyone`: long lists of names are not cut.
+    """
+    named = [*group_lines(result, everyone=everyone), *aside_lines(result, everyone=everyone)]
     why = result.guarantee
     lines = [
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
         *hardly_watched(result),
         "Groups:",
-        *(f"  - {line}" for line in [*group_lines(result), *aside_lines(result)]),
+        *(f"  - {line}" for line in named),
         f"{claim_title(result)}: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
@@ -229,28 +233,26 @@ def _pairs_told_apart(result: Result) -> str:
     return f"{told:,} of {counted(pairs, 'pair')} {verb} told apart"
 
 
-def group_lines(result: Result) -> list[str]:
+def group_lines(result: Result, *, everyone: bool = False) -> list[str]:
     """A line for each group, the smallest first: the odd ones are what people look for."""
     guess = "" if result.certified else " (guess)"
     return [
-        f"group {number}{guess}, {counted(len(group), 'arm')}: {', '.join(map(one_line, group))}"
+        f"group {number}{guess}, {counted(len(group), 'arm')}: {in_short(map(one_line, group), everyone=everyone)}"
         for number, group in _by_size(result)
     ]
 
 
-def aside_lines(result: Result) -> list[str]:
+def aside_lines(result: Result, *, everyone: bool = False) -> list[str]:
     """Arms that were set aside, a line for each reason; one line if there are many reasons."""
     named: dict[str, list[str]] = {}
     for name, reason in result.set_aside.items():
         named.setdefault(reason, []).append(one_line(name))
     if len(named) > _MOST_REASONS:
         named = {"too few rows or samples": [one_line(name) for name in result.set_aside]}
-    return [f"not measured: {counted(len(arms), 'arm')} ({reason}): {_some(arms)}" for reason, arms in named.items()]
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return [
+        f"not measured: {counted(len(arms), 'arm')} ({reason}): {in_short(arms, everyone=everyone)}"
+        for reason, arms in named.items()
+    ]
 
 
 def _by_size(result: Result) -> list[tuple[int, tuple[Hashable, ...]]]:
@@ -275,10 +277,25 @@ def _remarks(result: Result) -> list[str]:
         lines.append(f"needs about {_listed(result.needs)} (an estimate)")
     elif cannot_tell(result):
         lines.append(CANNOT_TELL)
-    lines += [f"doubt: {assumption(one)}" for one in result.assumptions[:_MOST_DOUBTED]]
-    more = len(result.assumptions) - _MOST_DOUBTED
-    lines += [f"doubt: {counted(more, 'more arm')}"] if more > 0 else []
-    return [*lines, *(f"note: {note}" for note in result.notes)]
+    return [*lines, *doubt_lines(result), *(f"note: {note}" for note in result.notes)]
+
+
+def doubt_lines(result: Result) -> list[str]:
+    """One line for each thing that the samples refute, with all arms of which it is true."""
+    found: dict[str, list[Assumption]] = {}
+    for one in result.assumptions:
+        found.setdefault(one.what.partition(" (")[0], []).append(one)
+    return [f"doubt: {_whose(alike)} (evidence {ratio(alike[0].evidence)})" for alike in found.values()]
+
+
+def _whose(alike: list[Assumption]) -> str:
+    """What is refuted, of all arms together if so, and of which single arms."""
+    arms = [one_line(one.arm) for one in alike if one.arm is not None]
+    named = in_short(arms)
+    what = alike[0].what if len({one.what for one in alike}) == 1 else alike[0].what.partition(" (")[0]
+    if alike[0].arm is not None:
+        return f"{named}: {what}"
+    return f"all arms together: {alike[0].what}" + (f", in {named} also alone" if named else "")
 
 
 def cannot_tell(result: Result) -> bool:
@@ -323,12 +340,15 @@ def _rounds(result: Result) -> str:
 
 def _closest_pair(result: Result) -> str:
     """The pair that was told apart by the smallest margin in the latest round."""
-    strength = np.where(result.evidence.told_apart, result.evidence.strength, np.nan)
-    if not (strength > 1).any():
+    found = result.evidence
+    strength = np.where(found.told > 0, found.block_strength, np.nan)
+    above = strength > 1
+    if not above.any():
         return ""
-    i, j = np.unravel_index(int(np.nanargmin(np.where(strength > 1, strength, np.nan))), strength.shape)
+    rows, columns = np.nonzero(above & (strength == strength[above].min()))
+    i, j = min((min(pair), max(pair)) for pair in zip(rows.tolist(), found.compared[columns].tolist(), strict=True))
     pair = f"{one_line(result.names[i])} and {one_line(result.names[j])}"
-    return f"closest pair told apart: {pair}, {strength[i, j]:.3g} times its threshold"
+    return f"closest pair told apart: {pair}, {strength[above].min():.3g} times its threshold"
 
 
 def _listed(needs: dict[Hashable, int]) -> str:

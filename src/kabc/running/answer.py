@@ -11,6 +11,7 @@ from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.partitions import Partition
 from kabc.core.words import counted
 from kabc.results.forecast import more_samples
+from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
 from kabc.running import watch
 from kabc.running.sources import Sources
@@ -73,6 +74,7 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         k_doubt=getattr(strategy, "k_doubt", None),
         tolerance=None if ended.broken else _verdicts(strategy),
         needs=None if refuted else _needs(strategy, sources),
+        origin=origin_now(sources.source),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -190,25 +191,33 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    reading = Reading(arm, values, types, missing, order, where)
-    opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
-    if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
-        settings = replace(settings, kernel=suitable_kernel(opened))
-    sources = Sources(opened, names, settings.seed)
-    sources.strings = Strings(types if opened is arms else None) if settings.bets else None
-    settings = replace(settings, columns=sources.columns)
-    settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
-    sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
-    show = Ticker(progress)
-    with run_interrupts(show) as interrupts:
-        try:
-            sources.workers = Workers.of(executor, workers, sources.arms, on_worker_loss)
-            sources.check_workers()
-            result = Run(settings, sources, show, [] if on_round is None else [on_round], started, interrupts).result()
-        except BaseException:
-            sources.close()  # if that fails too, the first error is the one to know of
-            raise
-        finally:
-            show.done()
-        wrong = sources.close()
-        return replace(result, notes=(*result.notes, *wrong)) if wrong else result
+    show = Ticker.of(progress)
+    try:
+        reading = Reading(arm, values, types, missing, order, where)
+        with show.during("reading the table") if reading.is_table(arms) else nullcontext():
+            opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
+        if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
+            settings = replace(settings, kernel=suitable_kernel(opened))
+        sources = Sources(opened, names, settings.seed)
+        sources.strings = Strings(types if opened is arms else None) if settings.bets else None
+        settings = replace(settings, columns=sources.columns)
+        settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
+        sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
+        sources.workers = Workers.of(executor, workers, sources.arms, on_worker_loss)
+        listeners = [] if on_round is None else [on_round]
+        with run_interrupts(show) as interrupts:
+            return _closed(sources, Run(settings, sources, show, listeners, started, interrupts))
+    finally:
+        show.done()
+
+
+def _closed(sources: Sources, run: Run) -> Result:
+    """The answer of a run whose arms are closed, however it ends."""
+    try:
+        sources.check_workers()
+        result = run.result()
+    except BaseException:
+        sources.close()  # if that fails too, the first error is the one to know of
+        raise
+    wrong = sources.close()
+    return replace(result, notes=(*result.notes, *wrong)) if wrong else result

@@ -49,8 +49,8 @@ class Drawing:
 
     def draw(self, arm: int) -> None:
         """Draw one piece here."""
-        self.say()
-        self.take(arm, self.task(arm))
+        with self.show.during(self._line()):
+            self.take(arm, self.task(arm))
 
     def task(self, arm: int) -> Callable[[], ArrayLike]:
         """The draw of one piece. It can be sent to another process; sent again, it draws the same."""
@@ -94,7 +94,11 @@ class Drawing:
             raise SampleError(f"its samples do not fit together: {error}").of_arm(self._sources.names[arm]) from error
 
     def say(self) -> None:
-        self.show(
+        """Show how far the round is."""
+        self.show(self._line())
+
+    def _line(self) -> str:
+        return (
             f"round {self._number}: drawing, {self._done} of {len(self.order)} draws done, "
             f"{counted(self._sources.n_samples, 'sample')} so far"
         )

@@ -39,7 +39,7 @@ class Reading:
 
     def opened(self, source: Arms | TableLike, by_kernel: bool, seed: int, *, texts: bool = False) -> Arms:
         """The arms of a table, or the arms as they were given; these may have `types` if they may return `texts`."""
-        if not self._is_table(source):
+        if not self.is_table(source):
             self._refuse(("types",) if texts else ())
             return cast(Arms, source)
         from kabc.arms.tables import table_arms
@@ -59,7 +59,8 @@ class Reading:
             warnings.warn(line, UserWarning, stacklevel=3)  # the line that calls kabc.cluster
         return arms
 
-    def _is_table(self, source: object) -> bool:
+    def is_table(self, source: object) -> bool:
+        """Whether the source holds samples of all arms, and is no collection of arms."""
         if isinstance(source, str | os.PathLike):
             return True
         if isinstance(source, Mapping | np.ndarray):

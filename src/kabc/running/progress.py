@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +16,8 @@ from kabc.core.words import shown
 ShowLine = Callable[[str], None]  # shows one line of progress
 
 _QUIET_SECONDS = 2.0
+_LINE_SECONDS = 0.5  # between two lines
+_AGAIN_SECONDS = 5.0  # until the line of a step that still goes on is shown again
 
 
 class Ticker:
@@ -23,23 +27,98 @@ class Ticker:
         self._show = progress if callable(progress) else ((_in_notebook() or _to_stderr) if progress else None)
         self._next = time.monotonic() + _QUIET_SECONDS
         self._shown = False
+        self._lock = threading.RLock()  # a signal may come while its thread has the lock
+        self._step: _Step | None = None  # that is under way
+        # a function of the user's own is called in the user's thread alone
+        self._beat = Beat(self._still_at_it) if progress is True else None
+
+    @classmethod
+    def of(cls, progress: bool | ShowLine) -> Ticker:
+        """What shows progress; one that exists already is taken as it is."""
+        return progress if isinstance(progress, Ticker) else cls(progress)
 
     def __call__(self, line: str) -> None:
-        if time.monotonic() >= self._next:
-            self.now(line)
+        with self._lock:
+            if time.monotonic() >= self._next:
+                self.now(line)
 
     def now(self, line: str) -> None:
         """Show a line that cannot wait."""
-        if self._show is not None:
-            self._show(shown(line))
-            self._shown = True
-            self._next = time.monotonic() + 0.5
+        with self._lock:
+            if self._show is not None:
+                self._show(shown(line))
+                self._shown = True
+                self._next = time.monotonic() + _LINE_SECONDS
+
+    @contextmanager
+    def during(self, line: str) -> Iterator[None]:
+        """A step that may take long: its line is shown while it lasts, not only before and after."""
+        self._step = _Step(line, time.monotonic())
+        self._still_at_it()
+        if self._beat is not None:
+            self._beat.start()
+        try:
+            yield
+        finally:
+            self._step = None
+
+    def _still_at_it(self) -> None:
+        """Show what takes so long, and from time to time for how long. Also called by another thread."""
+        step = self._step
+        if step is None or not self._lock.acquire(blocking=False):
+            return
+        try:
+            now = time.monotonic()
+            if now >= self._next and now >= step.again:
+                step.again = now + _AGAIN_SECONDS
+                lasts = now - step.began
+                self.now(step.line if lasts < _AGAIN_SECONDS else f"{step.line} ({lasts:.0f} s)")
+        finally:
+            self._lock.release()
 
     def done(self) -> None:
-        """Leave no line behind on a terminal."""
+        """Leave no line behind on a terminal, and no thread."""
+        if self._beat is not None:
+            self._beat.stop()
         if self._shown and self._show is _to_stderr and sys.stderr.isatty():
             with suppress(OSError):
                 sys.stderr.write("\r\033[K")
+
+
+@dataclass
+class _Step:
+    """What is under way, since when, and when to say so again."""
+
+    line: str
+    began: float
+    again: float = 0.0
+
+
+class Beat:
+    """Calls a function twice a second from a thread of its own, from `start` to `stop`."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin; nothing happens if it has begun."""
+        if self._thread is None:
+            self._over.clear()
+            self._thread = threading.Thread(target=self._run, name="kabc progress", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End; it can begin again."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join(1.0)  # it may be writing to somebody who does not read
+            self._thread = None
+
+    def _run(self) -> None:
+        while not self._over.wait(_LINE_SECONDS):
+            self._call()
 
 
 def _to_stderr(line: str) -> None:

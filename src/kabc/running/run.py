@@ -201,8 +201,8 @@ class Run:
         return self.sources.draw(request, self._number, self.show)
 
     def _tell(self, strategy: Strategy, samples: Drawn) -> None:
-        self.show(f"round {self._number}: comparing {strategy.n_arms} arms, {self._so_far()}")
-        with uninterrupted(self.show):
+        comparing = f"round {self._number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
+        with uninterrupted(self.show), self.show.during(comparing):
             self._telling = True
             try:
                 strategy.tell(samples)

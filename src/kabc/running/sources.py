@@ -40,6 +40,7 @@ class Sources:
         self.paired = [bool(getattr(arm, "paired", False)) for arm in self.arms]  # samples of a match share something
         about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
+        self.source = about.source
         self.seed = seed
         self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(self.arms)

@@ -21,7 +21,7 @@ from kabc.arms.http.waiting import MAX_WAIT, hosts_of, origin_of
 from kabc.arms.values import TextForm
 from kabc.arms.words import listed
 from kabc.core.errors import SettingsError
-from kabc.core.words import counted
+from kabc.core.words import counted, few
 
 
 def http_arms(
@@ -163,6 +163,7 @@ def http_arms(
         for name, call in calls.items()
     }
     notes = (*policy.notes, *([] if made is None else [f"answers: {made.describe()}"]), *_warned(calls))
+    source = few(list(dict.fromkeys(call.shown_url for call in calls.values())))
     return NamedArms(
         arms,
         notes=notes,
@@ -170,6 +171,7 @@ def http_arms(
         price=price,
         types={COLUMN: "category"} if kind == "category" and not logprob else {},  # for the Hamming kernel
         levels={} if made is None else made.levels,
+        source=source,
     )
 
 

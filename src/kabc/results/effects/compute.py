@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kabc.results.values import Result
 
 _CHANCE = 0.05  # level of all arms and columns together
+_NONE: Array = np.empty(0)
 
 
 def effects_of(result: Result) -> Effects:
@@ -94,16 +95,17 @@ def _ranked_arms(result: Result, kept: dict[int, NDArray[Any]], columns: list[Re
     if len(kept) < 2:
         return ()
     n_tests = len(kept) * sum(max(len(column.levels), 1) for column in columns)
-    whole = [pooled_values(column, list(kept)) for column in columns]
+    whole = [_Whole.of(column, list(kept)) for column in columns]
     found = []
     for arm, rows in kept.items():
         effects, best = [], (-math.inf, 0.0, "")
-        for column, everything in zip(columns, whole, strict=True):
+        for everything in whole:
+            column = everything.column
             if arm not in column.values:
                 continue
             ranked = np.sort(column.values[arm])
             effects.append(summarised(column, ranked))
-            best = max(best, _oddness(column, ranked, everything, n_tests))
+            best = max(best, _oddness(ranked, everything, n_tests))
         oddness, distance, where = best
         name, group = result.names[arm], result.labels[arm] + 1
         if effects:
@@ -111,29 +113,38 @@ def _ranked_arms(result: Result, kept: dict[int, NDArray[Any]], columns: list[Re
     return tuple(sorted(found, key=lambda arm: -arm.oddness))
 
 
-def _oddness(
-    column: Readable, ranked: NDArray[Any], everything: NDArray[Any], n_tests: int
-) -> tuple[float, float, str]:
+class _Whole(NamedTuple):
+    """A column with the values of all arms together, ascending; for categories, with the share of each."""
+
+    column: Readable
+    ranked: NDArray[Any]
+    shares: Array  # (L,)
+
+    @classmethod
+    def of(cls, column: Readable, arms: list[int]) -> Self:
+        ranked = pooled_values(column, arms)
+        return cls(column, ranked, categories.level_shares(ranked, len(column.levels)) if column.categories else _NONE)
+
+
+def _oddness(ranked: NDArray[Any], whole: _Whole, n_tests: int) -> tuple[float, float, str]:
     """The distance from all other values beyond what chance explains, the distance, and the column.
 
     Chance: t with 2 exp(-2 t^2 n m / (n + m)) = level / n_tests (Dvoretzky-Kiefer-Wolfowitz; Hoeffding for one share).
     """
-    n, m = len(ranked), len(everything) - len(ranked)
+    n, m = len(ranked), len(whole.ranked) - len(ranked)
     if m == 0:
-        return -math.inf, 0.0, column.name
-    distance = float(_distance(column, ranked, everything) * len(everything) / m)
+        return -math.inf, 0.0, whole.column.name
+    distance = float(_distance(ranked, whole) * (n + m) / m)
     chance = math.sqrt(math.log(2 * n_tests / _CHANCE) * (1 / n + 1 / m) / 2)
-    return distance - chance, distance, column.name
+    return distance - chance, distance, whole.column.name
 
 
-def _distance(column: Readable, ranked: NDArray[Any], everything: NDArray[Any]) -> float:
+def _distance(ranked: NDArray[Any], whole: _Whole) -> float:
     """From the values of all arms, the arm itself included; times T / (T - n) it is the distance from the others."""
-    if column.categories:
-        n_levels = len(column.levels)
-        mine, other = (categories.level_shares(x.astype(np.int64), n_levels) for x in (ranked, everything))
-        return float(np.abs(mine - other).max())
+    if whole.column.categories:
+        return float(np.abs(categories.level_shares(ranked, len(whole.shares)) - whole.shares).max())
     # between two values of the arm its distribution function is flat: the extremes are at, and just before, its values
-    at, before = ([_below(x, ranked, side) for x in (ranked, everything)] for side in ("right", "left"))
+    at, before = ([_below(x, ranked, side) for x in (ranked, whole.ranked)] for side in ("right", "left"))
     return float(max((at[0] - at[1]).max(), (before[1] - before[0]).max()))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
+
+_ODD_SHARE = 0.1  # of the arms, in the group of an arm that is called odd
 
 What = Literal["ratio", "difference", "spread", "above", "below", "share"]
 
@@ -134,6 +137,16 @@ class Effects:
     groups: tuple[GroupEffect, ...] = ()
     arms: tuple[ArmEffect, ...] = field(default=(), repr=False)
     dependent: bool = False
+
+    @property
+    def in_small_groups(self) -> tuple[ArmEffect, ...]:
+        """Arms of groups with one arm or at most a tenth of all arms, the oddest first; all, if there is one group.
+
+        Arms of large groups only differ from the other groups.
+        """
+        sizes = Counter(arm.group for arm in self.arms)
+        few, most = max(_ODD_SHARE * len(self.arms), 1), max(sizes.values(), default=0)
+        return tuple(arm for arm in self.arms if len(sizes) < 2 or sizes[arm.group] <= few < most)
 
     @property
     def ranked_columns(self) -> tuple[str, ...]:

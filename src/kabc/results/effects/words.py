@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from kabc.core.words import counted, named
@@ -15,7 +14,6 @@ MOST_COLUMNS = 3  # in a printed group
 _MOST_LEVELS = 4  # in a printed line
 _MOST_ODD = 5
 _FEWEST_ARMS = 13  # from here on, the odd ones are named
-_ODD_SHARE = 0.1  # of the arms, in the group of an arm that is called odd
 _SMALL = 0.1  # ratios that differ from 1 by less are said in per cent
 _WIDTH = 112  # of a line; longer ones go on in the next
 
@@ -62,10 +60,8 @@ def intervals(effects: Effects) -> str:
 
 
 def odd_lines(effects: Effects, fewest: int = _FEWEST_ARMS) -> list[str]:
-    """The arms that stand out most, where there are many arms; those of large groups only differ from other groups."""
-    sizes = Counter(arm.group for arm in effects.arms)
-    few = _ODD_SHARE * len(effects.arms) if len(sizes) > 1 else math.inf
-    odd = [arm for arm in effects.arms if arm.oddness > 0 and sizes[arm.group] <= max(few, 1)]
+    """The arms that stand out most, where there are many arms."""
+    odd = [arm for arm in effects.in_small_groups if arm.oddness > 0]
     if len(effects.arms) < fewest or not odd:
         return []
     lines = ["odd ones first, each arm against all others together (descriptive, largest Kolmogorov-Smirnov distance):"]

@@ -10,20 +10,23 @@ from kabc.report import svg
 from kabc.report.apart_graph import apart_graph
 from kabc.report.arm_map import arm_map
 from kabc.report.counts import sample_counts
-from kabc.report.nodes import MOST_NODES, by_group
-from kabc.report.pair_map import group_map, pair_map
+from kabc.report.nodes import MOST_NODES, by_group, odd_arms
+from kabc.report.odd_ones import OddArm, odd_ones
+from kabc.report.page.tags import badge
+from kabc.report.page.tags import name as _name
+from kabc.report.pair_map import PairMap, group_map, pair_map
 from kabc.report.svg import clean
-from kabc.report.tags import name as _name
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
 from kabc.results.values import Result
 
 
-def pictures(result: Result) -> str:
-    """The section of pictures; nothing where there are no groups."""
+def pictures_section(result: Result) -> str:
+    """The section of pictures; nothing where there are no groups. Some say nothing more about many arms."""
     if not result.groups:
         return ""
-    drawn = [_pairs, _graph, _map, _trace, _counts]
+    few_arms = len(by_group(result)) <= MOST_NODES
+    drawn = [_map, _pairs, _graph, _trace, _counts] if few_arms else [_map, _pairs, _counts]
     return f'<h2>Pictures</h2><div class="figures">{"".join(_attempt(draw, result) for draw in drawn)}</div>\n'
 
 
@@ -43,34 +46,36 @@ def _figure(title: str, picture: str, caption: str) -> str:
 
 def _pairs(result: Result) -> str:
     if len(by_group(result)) <= MOST_NODES:
-        sure = "" if result.assumptions else ", which is certified"
+        sure = "" if result.assumptions or result.status == "stopped" else ", which is certified"
         return _figure(
             "Evidence of every pair",
             svg.draw_pairs(pair_map(result)),
             f"Each cell is a pair of arms. A full square: told apart{sure}. A small square: not told apart. The colour "
             "is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
         )
+    pairs = group_map(result)
     return _figure(
         "Evidence between groups",
-        svg.draw_pairs(group_map(result)),
-        "Each cell is a pair of groups; on the diagonal, a group with itself. A full square: some pair of their arms "
-        "is told apart. A small square: no pair is. The colour is the strongest evidence in units of its threshold.",
+        svg.draw_pairs(pairs),
+        "Each cell is a pair of groups; on the diagonal, a group with itself. The number says how many of their pairs "
+        "of arms are told apart, of those that were compared. A full square: at least one pair is told apart. A small "
+        "square: no pair is. The colour is the strongest evidence in units of its threshold."
+        + _left_out(result, pairs),
     )
+
+
+def _left_out(result: Result, pairs: PairMap) -> str:
+    more = len(result.groups) - len(pairs.names)
+    return f" {counted(more, 'smaller group')} left out." if more > 0 else ""
 
 
 def _graph(result: Result) -> str:
     graph = apart_graph(result)
-    if graph.nodes.are_groups:
-        caption = (
-            "Each point is a group. A dashed line joins two groups if no pair of their arms is told apart. No line: at "
-            "least one pair is told apart."
-        )
-    else:
-        why = "That they differ follows from other pairs" if graph.certified else "These are the open questions"
-        caption = (
-            "Each point is an arm with the number of its group. Thin lines join arms of one group. Dashed lines join "
-            f"arms of different groups whose own evidence does not tell them apart. {why}. No line: told apart."
-        )
+    why = "That they differ follows from other pairs" if graph.certified else "These are the open questions"
+    caption = (
+        "Each point is an arm with the number of its group. Thin lines join arms of one group. Dashed lines join "
+        f"arms of different groups whose own evidence does not tell them apart. {why}. No line: told apart."
+    )
     if graph.pairs("conflict"):
         caption += " Thick lines join arms that are told apart, but are in the same guessed group."
     return _figure("Told apart or not", svg.draw_graph(graph), caption)
@@ -78,11 +83,14 @@ def _graph(result: Result) -> str:
 
 def _map(result: Result) -> str:
     arms = arm_map(result)
+    marks = "Numbers and colours are groups."
+    if len(arms.names) > MOST_NODES:
+        marks = "Each dot is an arm; colours are groups. The arms that stand out most have a name."
     return _figure(
         "Map of the arms",
         svg.draw_arm_map(arms),
-        "Arms close to each other gave similar samples. Numbers and colours are groups. This is a picture, not a "
-        f"proof: the plane shows {arms.shown:.0%} of the squared distances ({arms.measure}).",
+        f"Arms close to each other gave similar samples. {marks} This is a picture, not a proof: the plane shows "
+        f"{arms.shown:.0%} of the squared distances ({arms.measure}).",
     )
 
 
@@ -105,7 +113,29 @@ def _counts(result: Result) -> str:
     return _figure("Samples", svg.draw_counts(counts), each)
 
 
-def values(result: Result) -> str:
+def odd_section(result: Result) -> str:
+    """The arms that stand out, each over all others; nothing where none does."""
+    if not odd_arms(result):
+        return ""
+    odd = odd_ones(result)
+    figures = "".join(map(_odd, odd.arms))
+    more = f" {counted(odd.left_out, 'more arm')} that stand out: see the table of all arms." if odd.left_out else ""
+    said = (
+        "Arms of small groups whose values differ most from all other arms together, the oddest first; descriptive. "
+        "Grey: all other arms. Coloured line: this arm. Values beyond the frame are counted in the outermost bar."
+        f"{more}"
+    )
+    return f'<h2>Odd ones first</h2><p class="soft">{said}</p><div class="small-multiples">{figures}</div>\n'
+
+
+def _odd(arm: OddArm) -> str:
+    words = "; ".join(arm.effects)
+    heading = f"<h3>{badge(arm.group)}{_name(arm.name)}</h3>"
+    said = f"<b>{_name(arm.column.name)}</b> {clean(words)}; distance {arm.distance:.2f}"
+    return f"<figure>{heading}{svg.draw_odd(arm)}<figcaption>{said}</figcaption></figure>"
+
+
+def values_section(result: Result) -> str:
     """The section of values; nothing where there are no groups."""
     return f"<h2>Values of each group</h2>{_attempt(_columns, result)}\n" if result.groups else ""
 
@@ -121,7 +151,7 @@ def _columns(result: Result) -> str:
         said.append(
             "Each row is a group. Heights say how often a value occurs among the samples kept. Numbers have a strip "
             "below: the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns "
-            "with the largest differences come first."
+            "with the largest differences come first. Values beyond the frame are counted in the outermost bar."
         )
     if values.columns_left_out:
         said.append(f"{counted(values.columns_left_out, 'column')} with smaller differences left out.")
@@ -130,6 +160,3 @@ def _columns(result: Result) -> str:
     if values.texts:
         said.append(f"Texts have no picture: {', '.join(values.texts)}.")
     return f'<p class="soft">{clean(" ".join(said))}</p><div class="figures">{figures}</div>'
-
-
-# ------------------------------------------------------------ settings and notes
