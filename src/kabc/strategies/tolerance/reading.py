@@ -1,9 +1,14 @@
-"""Tolerances that this strategy can measure."""
+"""Which kind of tolerance is meant, before the first sample wherever that can be told."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from kabc.core.errors import SettingsError
-from kabc.core.tolerances import QuantileTolerance, Tolerance
+from kabc.core.tolerances import QuantileTolerance, Tolerance, parse
+from kabc.core.tolerances.quantiles import probability
+
+_ONE = ("value",)  # a column without a name
 
 
 def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
@@ -16,3 +21,23 @@ def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
 def default_columns(count: int) -> tuple[str, ...]:
     """Names of columns that have none."""
     return ("value",) if count == 1 else tuple(f"column {i + 1}" for i in range(count))
+
+
+def by_quantiles(tolerance: object, columns: Sequence[str]) -> QuantileTolerance:
+    """A tolerance that is about quantiles."""
+    found = parse(tolerance, columns or _ONE)
+    if not isinstance(found, QuantileTolerance):
+        raise SettingsError(f"tolerance {found.words} is not about quantiles; say {{'p50': '2%', 'p99': '10%'}}")
+    return found
+
+
+def is_about_quantiles(tolerance: object, columns: Sequence[str]) -> bool:
+    """Whether it names quantiles; nonsense is refused. A mapping of columns whose names are not known yet does not."""
+    if not columns and isinstance(tolerance, Mapping) and _names_columns(tolerance):
+        return False
+    return isinstance(parse(tolerance, columns or _ONE), QuantileTolerance)
+
+
+def _names_columns(tolerance: Mapping[object, object]) -> bool:
+    """Whether a mapping names things, and none of them is a quantile."""
+    return bool(tolerance) and all(probability(str(key)) is None for key in tolerance)
