@@ -52,6 +52,8 @@ def test_rows_that_are_too_few_are_named() -> None:
     assert result.status == "exhausted"
     (line,) = suggested(result)
     assert line.endswith("(an estimate; the smallest arm has 60 rows)")
+    cheap, smaller = (int(found.replace(",", "")) for found in re.findall(r"about ([\d,]+)", line))
+    assert cheap <= 60 < smaller
 
 
 @pytest.mark.parametrize(
@@ -70,9 +72,10 @@ def test_texts_and_categories_get_no_advice() -> None:
 
 def test_a_refuted_assumption_leaves_no_room_for_advice() -> None:
     drift = [np.linspace(1, 50, 400) + np.random.default_rng(arm).normal(0, 1, 400) for arm in range(2)]
-    result = kabc.cluster(drift, seed=0, progress=False)
+    result = kabc.cluster(drift, seed=1, progress=False)
     assert result.status == "doubtful"
     assert not suggested(result)
+    assert suggested(kabc.cluster(drift, seed=1, progress=False, watch=False))
 
 
 @pytest.mark.parametrize("rows", [np.zeros(60), np.full(60, 1e308), np.r_[np.zeros(59), 1e300]])
