@@ -30,7 +30,7 @@ def steepness(x: Array) -> Array:
 
 def samples_needed(covariance: Array, eps: float, log_inverse_alpha: float, sup: float) -> float:  # (D, D)
     """About how many differences z prove "closer than eps" if the distance is 0. `covariance` is that of z."""
-    spectrum, bound = np.linalg.eigvalsh(covariance), np.asarray(sup)
+    spectrum, bound = np.linalg.eigvalsh(covariance).astype(np.float64), np.asarray(sup)
     return float(tuned(spectrum, eps, log_inverse_alpha, bound, likely_length(spectrum, bound))[0])
 
 
