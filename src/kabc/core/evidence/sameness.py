@@ -41,8 +41,8 @@ __all__ = ["CAP", "ApartBets", "SameBets", "samples_needed"]
 
 RATIOS = np.array([1.0, 0.5, 0.25])  # at most 1: then psi(r lambda) <= r^2 psi(lambda), and C serves for all of them
 SHARES = np.array([0.9, 0.05, 0.05])
-# For all distances and numbers of samples, with equal shares.
-APART_LAMBDAS: Array = np.asarray(2.0 ** -np.arange(1, 9), dtype=np.float64)
+# For all distances and numbers of samples, with equal shares. The boldest find what is far away with few samples.
+APART_LAMBDAS: Array = np.asarray([0.95, 0.7, *2.0 ** -np.arange(1, 9)], dtype=np.float64)
 
 _ROUNDING = 1e-6  # |z| may exceed its bound by this part: features in single precision
 _STEPS = 4  # of iterations that come closer with each
@@ -250,10 +250,16 @@ class ApartBets(_Bets):
     def _bet_along(self, which: Index, z: Array, w: Array) -> None:  # (A,), (A, b, D), (A, D)
         centre, c = self._centre(which)
         along, middle = np.einsum("abd,ad->ab", z, w), np.einsum("ad,ad->a", centre, w)
-        eta = APART_LAMBDAS / c[:, None]
-        spread = np.square(along - middle[:, None]).sum(axis=1) / c**2
+        eta = APART_LAMBDAS / c[:, None]  # (A, Q)
+        around = along - middle[:, None]
         self._total[which] += eta * z.shape[1]
-        self._gain[which] += eta * along.sum(axis=1)[:, None] - psi(APART_LAMBDAS) * spread[:, None]
+        self._gain[which] += np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2) + eta * middle[:, None] * z.shape[1]
+
+    def log_wealth(self, margin: float) -> Array:  # -> (S,)
+        """Log of the wealth now, of bets against "the distance is at most the margin": an e-value, no maximum."""
+        logs = self._gain - margin * self._total
+        top = logs.max(axis=1)
+        return np.asarray(top + np.log(np.exp(logs - top[:, None]).mean(axis=1)))
 
     def margins(self, log_inverse_alpha: float) -> Array:  # -> (S,)
         """The largest distance certified now ("at least so far apart"), for each statement: 0 if none is."""
