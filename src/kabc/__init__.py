@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kabc.results.files import load_result
     from kabc.results.outliers import OutliersResult
     from kabc.results.values import Result, Trace
+    from kabc.running.check import check
     from kabc.running.cluster import cluster
     from kabc.running.outliers import outliers
     from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
@@ -77,6 +78,7 @@ __all__ = [
     "Sum",
     "Trace",
     "__version__",
+    "check",
     "cluster",
     "compare",
     "load_result",
@@ -126,6 +128,7 @@ _HOMES = {
     ),
     "kabc.results.files": ("load_result",),
     "kabc.results.outliers": ("OutliersResult",),
+    "kabc.running.check": ("check",),
     "kabc.running.cluster": ("cluster",),
     "kabc.running.outliers": ("outliers",),
     "kabc.strategies": (

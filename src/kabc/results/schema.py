@@ -269,6 +269,10 @@ class Document(_Part):
     tolerance: TolerancePart | None = Field(
         default=None, description="what is proven of each pair within the tolerance, if one was given"
     )
+    reference: list[Name] = Field(
+        default=[], description="of a check: the arms that the first arm stands for; the second one was checked"
+    )
+    verdict: Literal["same", "different", "open"] | None = Field(default=None, description="of a check: what was found")
     failures: dict[str, FailuresPart] = Field(default={}, description="failed tries, of each arm that had any")
     failure: str = Field(default="", description="what ended the run, with status failed")
     columns: list[str] = Field(description="of a sample, where known")

@@ -68,5 +68,13 @@ def rounded_up(size: float) -> str:
     return f"{math.ceil(round(size / digit, 6)) * digit:.6g}"
 
 
+def rounded_down(size: float) -> str:
+    """Two digits, never more than what is proven."""
+    if size <= 0:
+        return "0"
+    digit = 10.0 ** (math.floor(math.log10(size)) - 1)
+    return f"{math.floor(round(size / digit, 6)) * digit:.6g}"
+
+
 def _among(values: Array, arms: Sequence[int]) -> Array:  # (N, N)
     return values[np.ix_(arms, arms)]

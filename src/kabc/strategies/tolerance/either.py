@@ -16,6 +16,7 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.gate.strategy import Gate
 from kabc.strategies.tolerance.strategy import ToleranceKABC
 
 EXACT = 0.5  # part of delta for the answer that takes the number of groups for granted
@@ -33,9 +34,12 @@ def tolerance_strategy(
     seed: int = 0,
     block: int = 1,
     check_k: bool = True,
-) -> ToleranceKABC | Either:
-    """Tolerance KABC; with a number of groups beside Anytime KABC, on the same samples."""
+    gate: bool = False,
+) -> ToleranceKABC | Either | Gate:
+    """Tolerance KABC; with a number of groups beside Anytime KABC, on the same samples; or a gate for two arms."""
     options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
+    if gate:
+        return Gate(n_arms, n_clusters, delta, tolerance=tolerance, **options)
     if n_clusters is None:
         return ToleranceKABC(n_arms, None, delta, tolerance=tolerance, **options)
     return Either(n_arms, n_clusters, delta, tolerance=tolerance, check_k=check_k, **options)
