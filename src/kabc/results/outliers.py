@@ -26,7 +26,8 @@ class OutliersResult:
     """Which arms differ from the rest. Print it.
 
     Among the arms that are listed as odd, the expected share of false ones is at most `fdr`. The same holds for the
-    statements "at least so far from the rest". The rest of an arm is the average of all others, odd ones too.
+    statements "at least so far from the rest". The rest of an arm is the average of the others, without arms that stood
+    out in the pilot or have few samples. Odd arms that were not seen in the pilot are a part of it.
 
     Attributes
     ----------
@@ -38,6 +39,8 @@ class OutliersResult:
         "doubtful": the samples speak against an assumption, so nothing is promised.
     odd : array of bool, (N,)
         The arms that are listed as odd.
+    rest : array of bool, (N,)
+        The arms whose average is the rest; an arm itself is no part of its own rest.
     log_e_values : array, (N,)
         Log evidence that an arm is farther from the rest than the tolerance; NaN for arms that were not measured.
     at_least : array, (N,)
@@ -64,6 +67,7 @@ class OutliersResult:
     names: tuple[Hashable, ...]
     status: OutliersStatus
     odd: Mask  # (N,)
+    rest: Mask  # (N,)
     log_e_values: Array  # (N,)
     at_least: Array  # (N,)
     fdr: float

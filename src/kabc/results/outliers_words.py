@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from kabc.core.evidence.ebh import log_limit
 from kabc.core.words import counted, in_short, named, percent
 from kabc.results.effects.values import ColumnEffect
@@ -13,6 +15,7 @@ from kabc.results.outliers import MOST_DESCRIBED, OutliersResult
 
 _MOST_COLUMNS = 2  # of an odd arm
 _MOST_DOUBTED = 3
+_MANY = 0.1  # of the rest
 _NEXT = 3  # arms that are named although they are not odd
 _LARGEST = 300.0  # powers of ten that are written out
 
@@ -40,8 +43,8 @@ def first_line(result: OutliersResult) -> str:
 
 def _farther(result: OutliersResult) -> str:
     if result.tolerance is None:
-        return "different from the average of all others"
-    return f"farther than {named(result.tolerance)} from the average of all others"
+        return "different from the rest"
+    return f"farther than {named(result.tolerance)} from the rest"
 
 
 def _doubts(result: OutliersResult) -> list[str]:
@@ -96,6 +99,7 @@ def _last(result: OutliersResult) -> list[str]:
             f"an arm that is twice the tolerance away {found} found with about "
             f"{counted(result.n_enough, 'sample')} of each arm (an estimate)"
         )
+    lines.append(_rest(result))
     counts = [count for count in result.samples_per_arm.values() if count]
     if counts:
         span = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
@@ -104,7 +108,32 @@ def _last(result: OutliersResult) -> list[str]:
         reason = next(iter(result.not_measured.values()))
         arms = in_short(map(named, result.not_measured))
         lines.append(f"not measured: {counted(len(result.not_measured), 'arm')} ({reason}): {arms}")
-    return [*lines, *(f"note: {note}" for note in result.notes)]
+    return [*lines, *_many(result), *(f"note: {note}" for note in result.notes)]
+
+
+def _rest(result: OutliersResult) -> str:
+    """What each arm was compared with."""
+    left_out = [
+        named(name)
+        for name, label, one in zip(result.names, result.labels, result.rest, strict=True)
+        if label >= 0 and not one
+    ]
+    if not left_out:
+        return "the rest: the average of all other arms"
+    return (
+        f"the rest: the average of all others but {len(left_out):,} with few samples or far off: {in_short(left_out)}"
+    )
+
+
+def _many(result: OutliersResult) -> list[str]:
+    """Odd arms that are part of the rest move it."""
+    inside = np.count_nonzero(result.odd & result.rest)
+    if inside <= _MANY * np.count_nonzero(result.rest):
+        return []
+    return [
+        f"note: {counted(int(inside), 'odd arm')} of the {np.count_nonzero(result.rest):,} that are the rest move it, so "
+        "that ordinary arms may look odd too; to find groups of arms use kabc.cluster with a tolerance"
+    ]
 
 
 def _ratio(log_evidence: float) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.arms.failures import SpendError
 from kabc.arms.tallies import with_counts
 from kabc.core.arrays import Array, Mask
 from kabc.core.embeddings.pilots import pilot_features
@@ -24,11 +25,11 @@ from kabc.running.progress import Ticker
 from kabc.running.settings import AUTO, Settings
 from kabc.running.sources import Sources
 from kabc.strategies.base import checked_samples, in_blocks
-from kabc.strategies.outliers import OddOnes
+from kabc.strategies.outliers import OddOnes, usual
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 
-PILOT, PILOT_OF_ARM = 240, 5  # samples of the pilot: in all, and of each arm at least
+PILOT, PILOT_OF_ARM = 120, 5  # samples of the pilot: in all, and of each arm at least
 _PILOT_PART = 0.25  # of the samples of an arm, at most
 _FEWEST = 2  # samples of the pilot of an arm, and after the pilot
 _GROWTH = 0.25  # a round draws this part of what an arm has
@@ -101,6 +102,7 @@ class OddRounds:
         self._units: Equivalents | None = None
         self._said: Tolerance | None = None
         self._width: int | None = None  # columns of a sample
+        self._rest: Mask = np.zeros(len(sources), dtype=np.bool_)
         if sources.columns or not isinstance(settings.tolerance, Mapping):
             self._parsed(sources.columns or ("value",))  # refuse nonsense before a sample is drawn
 
@@ -111,6 +113,14 @@ class OddRounds:
             self._run(extent)
         except KeyboardInterrupt:
             self._notes.append("interrupted: not all samples were drawn")
+        except SpendError:
+            self._notes.append("the money is spent: not all samples were drawn")
+        except Exception as error:
+            interrupts.over()
+            if self._found is not None:  # what was paid for is not lost
+                self._notes.append("an arm failed: not all samples were drawn")
+                error.result = self._answer(extent, started)  # type: ignore[attr-defined]
+            raise
         interrupts.over()
         return self._answer(extent, started)
 
@@ -143,7 +153,7 @@ class OddRounds:
             assert self._found is not None
             now = int(self._found.odd().sum())
             changed, odd = (n, now) if now != odd else (changed, odd)
-            if extent.most == math.inf and n >= max(self._enough() or math.inf, _SETTLED * changed):
+            if extent.most == math.inf and n >= max(self._expected_end(), _SETTLED * changed):
                 return
             self._show(f"{counted(self._sources.n_samples, 'sample')}, {counted(now, 'odd arm')} so far")
 
@@ -180,7 +190,11 @@ class OddRounds:
         self._said = self._parsed(columns)
         ruler, self._units = self._ruler(pilot, columns)
         eps = 0.0 if self._said is None else ruler.eps
-        self._found = OddOnes(extent.reference, extent.tested, ruler, eps, self._fdr)
+        self._rest = extent.reference.copy()
+        self._rest[extent.tested] &= usual(ruler, pilot)
+        if np.count_nonzero(self._rest) < _FEWEST:
+            self._rest = extent.reference
+        self._found = OddOnes(self._rest, extent.tested, ruler, eps, self._fdr)
 
     def _ruler(self, pilot: Sequence[Array], columns: Sequence[str]) -> tuple[Ruler, Equivalents | None]:
         block, said = self._sources.block, self._said
@@ -204,6 +218,16 @@ class OddRounds:
         needed = self._found.needed(_TWICE * self._found.eps)
         return None if needed == math.inf else math.ceil(needed)
 
+    def _expected_end(self) -> int:
+        """When to leave arms without an end."""
+        enough = self._enough()
+        if enough is None:
+            raise SettingsError(
+                "these arms have no end, and the tolerance is too small to say when to stop; pass a larger tolerance=, "
+                "or max_samples="
+            )
+        return enough
+
     # ------------------------------------------------------------ the answer
 
     def _answer(self, extent: Extent, started: float) -> OutliersResult:
@@ -221,6 +245,7 @@ class OddRounds:
             names=sources.names,
             status="doubtful" if refuted else self._status(odd, enough, extent),
             odd=odd,
+            rest=self._rest,
             log_e_values=log_e,
             at_least=np.zeros(n_arms) if found is None else found.margins(odd),
             fdr=self._fdr,

@@ -43,8 +43,8 @@ def outliers(
 ) -> OutliersResult:
     """Find the arms that differ from the rest, the odd ones first. For fleets: a thousand hosts and more.
 
-    Each arm is compared with the average of all others, odd ones too. Few odd arms among many hardly move it. Among the
-    arms that are listed as odd, the expected share of false ones is at most `fdr`.
+    Each arm is compared with the rest: the average of all others, but for arms with few samples, and those that stand
+    out in a pilot. Among the arms that are listed as odd, the expected share of false ones is at most `fdr`.
 
     Pools and tables are read to the end, or up to `max_samples`. Arms without an end are drawn equally often, until an
     arm that is twice the tolerance away would most likely have been found. Ctrl-C ends the run with what is known.
@@ -112,5 +112,5 @@ def _share(value: object) -> float:
     """A share between 0 and 1, both excluded."""
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0
     if not 1e-200 < number < 1:
-        raise SettingsError(f"fdr must lie between 0 and 1, got {value!r}; 0.05 allows 5 % of false ones on average")
+        raise SettingsError(f"fdr={value!r} is not between 0 and 1; 0.05 allows 5 % of false ones on average")
     return number

@@ -1,12 +1,13 @@
-"""Odd ones out: each arm against the average of all others. Proofs: docs/theory.md, section 26.
+"""Odd ones out: each arm against the average of the others. Proofs: docs/theory.md, section 27.
 
 | symbol | here          | meaning                                                                               |
 |--------|---------------|---------------------------------------------------------------------------------------|
-| R_i    | `reference`   | the rest of arm i: all arms that have as many samples as most, without arm i           |
-| z      |               | features of a sample of arm i, minus the average over one new sample of each arm of R_i |
-| eps    | `eps`         | the tolerance as a kernel distance; 0: any difference counts                           |
-| e_i    | `log_e`       | wealth of bets against "arm i is within eps of R_i", now: no running maximum           |
-| q      | `fdr`         | bound of the expected share of false ones among the arms called odd                    |
+| R_i    | `reference`   | the rest of arm i: arms with as many samples as most that do not stand out in the     |
+|        |               | pilot, without arm i                                                                  |
+| z      |               | features of a sample of arm i, minus the average over one new sample of each of R_i   |
+| eps    | `eps`         | the tolerance as a kernel distance; 0: any difference counts                          |
+| e_i    | `log_e`       | wealth of bets against "arm i is within eps of R_i", now: no running maximum          |
+| q      | `fdr`         | bound of the expected share of false ones among the arms called odd                   |
 """
 
 from __future__ import annotations
@@ -18,11 +19,24 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence.ebh import e_bh, log_limit
-from kabc.core.evidence.sameness import APART_LAMBDAS, ApartBets
+from kabc.core.evidence.sameness import ApartBets
 from kabc.strategies.tolerance.ruler import Ruler
 
+# shares of the wealth that bet so much; the boldest find what is far away with few samples
+LAMBDAS: Array = np.asarray([0.95, 0.7, *2.0 ** -np.arange(1, 9)], dtype=np.float64)
 _MOST_NUMBERS = 4_000_000  # features at a time: 32 MB
+_STANDS_OUT = 2.5  # times the median distance from the middle of the fleet
 _LEARNING = 2.0  # samples that it takes to learn a direction, in units of trace / distance^2
+
+
+def usual(ruler: Ruler, pilot: Sequence[Array]) -> Mask:  # A arrays (b_i, block x d) -> (A,)
+    """The arms that do not stand out in the pilot, at least half of them.
+
+    An arm that is far away would pull the average of the others along, and make ordinary arms look odd.
+    """
+    means = np.stack([ruler.of(rows).mean(axis=0) for rows in pilot])
+    away = np.sqrt(np.square(means - np.median(means, axis=0)).sum(axis=1))
+    return np.asarray(away <= _STANDS_OUT * np.median(away))
 
 
 class OddOnes:
@@ -31,7 +45,7 @@ class OddOnes:
     def __init__(self, reference: Mask, tested: Mask, ruler: Ruler, eps: float, fdr: float) -> None:  # (N,), (N,)
         self._reference, self._tested = reference, tested
         self._ruler, self.eps, self.fdr = ruler, eps, fdr
-        self._bets = ApartBets(len(reference), ruler.n_features, ruler.sup)
+        self._bets = ApartBets(len(reference), ruler.n_features, ruler.sup, LAMBDAS)
 
     def tell(self, arms: Index, samples: Sequence[Array]) -> None:  # A arrays (b_i, block x d)
         """New samples. Arms of the reference have equally many, others at most as many."""
@@ -85,8 +99,8 @@ class OddOnes:
         """About how many samples of each arm find a single arm that is so far from the rest; infinite: never."""
         spectrum = np.maximum(np.linalg.eigvalsh(self._ruler.covariance), 0.0)
         c = self._ruler.sup + distance
-        rates = APART_LAMBDAS / c * (distance - self.eps) - np.square(APART_LAMBDAS / c) * spectrum[-1] / 2
+        rates = LAMBDAS / c * (distance - self.eps) - np.square(LAMBDAS / c) * spectrum[-1] / 2
         if rates.max() <= 0:
             return math.inf
-        level = log_limit(int(self._tested.sum()), 1, self.fdr) + math.log(len(APART_LAMBDAS))
+        level = log_limit(int(self._tested.sum()), 1, self.fdr) + math.log(len(LAMBDAS))
         return float(level / rates.max() + _LEARNING * spectrum.sum() / distance**2)

@@ -7,7 +7,7 @@
 | k      |              | how many are rejected: the largest k such that k of the e_i are at least N / (q k)         |
 
 The e_i may depend on each other in any way. They must be values at one look, at a time that does not depend on the
-future; a running maximum has a mean above 1, and is not allowed. Proof: docs/theory.md, section 26.
+future; a running maximum has a mean above 1, and is not allowed. Proof: docs/theory.md, section 27.
 """
 
 from __future__ import annotations

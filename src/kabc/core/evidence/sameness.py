@@ -41,8 +41,8 @@ __all__ = ["CAP", "ApartBets", "SameBets", "samples_needed"]
 
 RATIOS = np.array([1.0, 0.5, 0.25])  # at most 1: then psi(r lambda) <= r^2 psi(lambda), and C serves for all of them
 SHARES = np.array([0.9, 0.05, 0.05])
-# For all distances and numbers of samples, with equal shares. The boldest find what is far away with few samples.
-APART_LAMBDAS: Array = np.asarray([0.95, 0.7, *2.0 ** -np.arange(1, 9)], dtype=np.float64)
+# For all distances and numbers of samples, with equal shares.
+APART_LAMBDAS: Array = np.asarray(2.0 ** -np.arange(1, 9), dtype=np.float64)
 
 _ROUNDING = 1e-6  # |z| may exceed its bound by this part: features in single precision
 _STEPS = 4  # of iterations that come closer with each
@@ -230,13 +230,17 @@ class SameBets(_Bets):
 class ApartBets(_Bets):
     """Evidence for "the distance is at least so much", for S statements. Memory is 8 S D bytes.
 
-    The direction w of a bet is the past mean of z. If the distance is at most eta, then <w, E z> <= eta.
+    The direction w of a bet is the past mean of z. If the distance is at most eta, then <w, E z> <= eta. `lambdas` have
+    equal shares of the wealth; each lies between 0 and 1.
     """
 
-    def __init__(self, n_statements: int, n_features: int, sup: ArrayLike) -> None:
+    def __init__(
+        self, n_statements: int, n_features: int, sup: ArrayLike, lambdas: Array = APART_LAMBDAS
+    ) -> None:  # (Q,)
         super().__init__(n_statements, n_features, sup)
-        self._total = np.zeros((self.n_statements, len(APART_LAMBDAS)))  # sum of lambda / c
-        self._gain = np.zeros((self.n_statements, len(APART_LAMBDAS)))
+        self._lambdas = lambdas
+        self._total = np.zeros((self.n_statements, len(lambdas)))  # sum of lambda / c
+        self._gain = np.zeros((self.n_statements, len(lambdas)))
         self._best: dict[float, Array] = {}
 
     def bet(self, which: Ints, z: Array) -> None:  # (A,), (A, b, D)
@@ -250,10 +254,12 @@ class ApartBets(_Bets):
     def _bet_along(self, which: Index, z: Array, w: Array) -> None:  # (A,), (A, b, D), (A, D)
         centre, c = self._centre(which)
         along, middle = np.einsum("abd,ad->ab", z, w), np.einsum("ad,ad->a", centre, w)
-        eta = APART_LAMBDAS / c[:, None]  # (A, Q)
+        eta = self._lambdas / c[:, None]  # (A, Q)
         around = along - middle[:, None]
         self._total[which] += eta * z.shape[1]
-        self._gain[which] += np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2) + eta * middle[:, None] * z.shape[1]
+        self._gain[which] += (
+            np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2) + eta * middle[:, None] * z.shape[1]
+        )
 
     def log_wealth(self, margin: float) -> Array:  # -> (S,)
         """Log of the wealth now, of bets against "the distance is at most the margin": an e-value, no maximum."""
@@ -263,7 +269,7 @@ class ApartBets(_Bets):
 
     def margins(self, log_inverse_alpha: float) -> Array:  # -> (S,)
         """The largest distance certified now ("at least so far apart"), for each statement: 0 if none is."""
-        level = log_inverse_alpha + math.log(len(APART_LAMBDAS))
+        level = log_inverse_alpha + math.log(len(self._lambdas))
         total = np.maximum(self._total, 1e-300)  # before the first bet: a margin far below 0
         margins = ((self._gain - level) / total).max(axis=1)  # where the best lambda alone has reached the level
         for _ in range(_STEPS):
