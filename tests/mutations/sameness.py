@@ -88,9 +88,9 @@ MUTANTS = (
     ),
     Mutant(
         _BETS,
-        "- psi(APART_LAMBDAS) * spread[:, None]",
-        "- psi(APART_LAMBDAS) / 2 * spread[:, None]",
-        "the square counts half",
+        "np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2)",
+        "(eta[:, :, None] * around[:, None]).sum(axis=2)",
+        "a bet without its logarithm",
         _CLOSER,
     ),
     Mutant(
@@ -102,7 +102,7 @@ MUTANTS = (
     ),
     Mutant(
         _BETS,
-        "log_inverse_alpha + math.log(len(APART_LAMBDAS))",
+        "log_inverse_alpha + math.log(len(self._lambdas))",
         "log_inverse_alpha",
         "wealth is added, not averaged",
         _LOWER,

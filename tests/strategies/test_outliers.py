@@ -90,6 +90,19 @@ def test_each_arm_is_compared_with_one_new_sample_of_all_others() -> None:
     assert found.log_e.any()
 
 
+def test_the_rest_stays_the_same() -> None:
+    rng = np.random.default_rng(0)
+    samples = [rng.random((6, 1)) for _ in range(4)]
+    reference, everyone = np.array([True, True, True, False]), np.ones(4, dtype=np.bool_)
+    found = OddOnes(reference, everyone, RULER, 0.1, 0.05)
+    other = OddOnes(reference, everyone, RULER, 0.1, 0.05)
+    for _ in range(3):
+        found.tell(np.arange(4), samples)
+        other.tell(np.arange(4), [*samples[:3], samples[3] * 0.5])  # no part of the rest, however many samples it has
+    assert np.array_equal(found.log_e[:3], other.log_e[:3])
+    assert found.log_e[3] != other.log_e[3]
+
+
 def test_large_rounds_are_told_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     samples = [rng.random((n, 1)) for n in (9, 9, 9, 4)]
@@ -109,11 +122,13 @@ def test_large_rounds_are_told_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_margins_are_never_below_the_tolerance_and_only_of_odd_arms() -> None:
     found, rng = odd_ones(6, 0.1 * STEP, 0.05), np.random.default_rng(1)
+    assert not found.log_e.any()  # the wealth starts at 1
     for b in (5, 20, 50, 100):
         found.tell(np.arange(6), list(coins(np.array([0.95, *[0.3] * 5]), b, rng)))
     odd = found.odd()
     assert odd.tolist() == [True] + [False] * 5
     assert found.margins(odd)[0] > found.eps
+    assert found.margins(odd)[0] == found._bets.margins(np.log(6 / (0.05 * 1)))[0]  # the level of e-BH
     assert not found.margins(odd)[1:].any()
 
 

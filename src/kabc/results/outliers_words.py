@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -111,29 +112,30 @@ def _last(result: OutliersResult) -> list[str]:
     return [*lines, *_many(result), *(f"note: {note}" for note in result.notes)]
 
 
+def _left_out(result: OutliersResult) -> list[Hashable]:
+    """Measured arms that are not part of the rest."""
+    marked = zip(result.names, result.labels, result.rest.tolist(), strict=True)
+    return [name for name, label, inside in marked if label >= 0 and not inside]
+
+
 def _rest(result: OutliersResult) -> str:
     """What each arm was compared with."""
-    left_out = [
-        named(name)
-        for name, label, one in zip(result.names, result.labels, result.rest, strict=True)
-        if label >= 0 and not one
-    ]
+    left_out = list(map(named, _left_out(result)))
     if not left_out:
         return "the rest: the average of all other arms"
-    return (
-        f"the rest: the average of all others but {len(left_out):,} with few samples or far off: {in_short(left_out)}"
-    )
+    why = "with few samples, or unusual in the pilot"
+    return f"the rest: the average of all others but {len(left_out):,} ({why}): {in_short(left_out)}"
 
 
 def _many(result: OutliersResult) -> list[str]:
     """Odd arms that are part of the rest move it."""
-    inside = np.count_nonzero(result.odd & result.rest)
-    if inside <= _MANY * np.count_nonzero(result.rest):
+    inside, all_of_it = int(np.count_nonzero(result.odd & result.rest)), int(np.count_nonzero(result.rest))
+    if inside <= _MANY * all_of_it:
         return []
-    return [
-        f"note: {counted(int(inside), 'odd arm')} of the {np.count_nonzero(result.rest):,} that are the rest move it, so "
-        "that ordinary arms may look odd too; to find groups of arms use kabc.cluster with a tolerance"
-    ]
+    moved = (
+        f"note: {counted(inside, 'odd arm')} of the {all_of_it:,} that are the rest move it, so that ordinary arms may"
+    )
+    return [f"{moved} look odd too; to find groups of arms use kabc.cluster with a tolerance"]
 
 
 def _ratio(log_evidence: float) -> str:
@@ -155,6 +157,7 @@ def facts(result: OutliersResult) -> dict[str, Any]:
         "tolerance_in_other_units": None if result.units is None else result.units.to_dict(),
         "unit": None if result.units is None else result.units.unit,
         "odd": list(map(_plain, result.odd_names)),
+        "not_in_rest": list(map(_plain, _left_out(result))),
         "arms": [_arm(result, arm) for arm in result.ranking],
         "not_measured": {str(name): why for name, why in result.not_measured.items()},
         "n_samples": result.n_samples,
