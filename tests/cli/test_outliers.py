@@ -94,5 +94,5 @@ def test_commands_that_fail_do_not_take_the_answer_away(kabc: Call, tmp_path: Pa
     arms = [word for name in "abc" for word in ("--command", f"{name}=sh {script}")]
     answer = kabc("outliers", *arms, "--tolerance", "0.2 sd", "--seed", 1, "--no-watch")
     assert answer.code == 3
-    assert "an arm failed: not all samples were drawn" in answer.out
+    assert "ended by an error: not all samples were drawn" in answer.out
     assert "exit" in answer.err

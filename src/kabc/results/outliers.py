@@ -64,20 +64,20 @@ class OutliersResult:
     ('odd', ['h7'])
     """
 
-    names: tuple[Hashable, ...]
+    names: tuple[Hashable, ...] = field(repr=False)
     status: OutliersStatus
-    odd: Mask  # (N,)
-    rest: Mask  # (N,)
-    log_e_values: Array  # (N,)
-    at_least: Array  # (N,)
+    odd: Mask = field(repr=False)  # (N,)
+    rest: Mask = field(repr=False)  # (N,)
+    log_e_values: Array = field(repr=False)  # (N,)
+    at_least: Array = field(repr=False)  # (N,)
     fdr: float
     tolerance: str | None
-    units: Equivalents | None
-    samples_per_arm: Mapping[Hashable, int]
+    units: Equivalents | None = field(repr=False)
+    samples_per_arm: Mapping[Hashable, int] = field(repr=False)
     n_enough: int | None  # samples of each arm that would most likely find one that is twice as far as the tolerance
     seed: int
     block: int = 1
-    not_measured: Mapping[Hashable, str] = field(default_factory=dict)
+    not_measured: Mapping[Hashable, str] = field(default_factory=dict, repr=False)
     assumptions: tuple[Assumption, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

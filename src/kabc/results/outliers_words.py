@@ -98,7 +98,7 @@ def _last(result: OutliersResult) -> list[str]:
         found = "would most likely have been" if result.status == "none" else "is"
         lines.append(
             f"an arm that is twice the tolerance away {found} found with about "
-            f"{counted(result.n_enough, 'sample')} of each arm (an estimate)"
+            f"{counted(int(float(f'{result.n_enough:.2g}')), 'sample')} of each arm (an estimate)"
         )
     lines.append(_rest(result))
     counts = [count for count in result.samples_per_arm.values() if count]

@@ -53,7 +53,7 @@ class Extent:
         """Most arms decide how many samples are used: those with fewer are compared, but are not part of the rest."""
         left = [arm.remaining for arm in sources.arms]
         limits = np.array([math.inf if count is None else count // sources.block for count in left])
-        most = float(np.quantile(limits, 0.5, method="lower")) if np.isfinite(limits).any() else math.inf
+        most = float(np.sort(limits)[(len(limits) - 1) // 2])
         if max_samples is not None:
             most = min(most, max_samples // (len(sources) * sources.block))
         pilot = max(PILOT_OF_ARM, math.ceil(PILOT / len(sources)))
@@ -118,7 +118,7 @@ class OddRounds:
         except Exception as error:
             interrupts.over()
             if self._found is not None:  # what was paid for is not lost
-                self._notes.append("an arm failed: not all samples were drawn")
+                self._notes.append("ended by an error: not all samples were drawn")
                 error.result = self._answer(extent, started)  # type: ignore[attr-defined]
             raise
         interrupts.over()
