@@ -83,7 +83,7 @@ ToleranceOption = Annotated[
     typer.Option(
         "--tolerance",
         metavar="SIZE|COLUMN=SIZE,...",
-        help="Instead of --clusters: the smallest difference that matters, such as 2%, '0.2 sd', 5 or '1% outliers'.",
+        help="Instead of --clusters: the smallest difference that matters, such as 2%, '0.2 sd' or 'p50=2%,p99=10%'.",
     ),
 ]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]

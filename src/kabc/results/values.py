@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from kabc.arms.tallies import Failures
 from kabc.core.evidence.pairs import Evidence
-from kabc.core.evidence.verdicts import Verdicts
+from kabc.core.evidence.verdicts import QuantileVerdicts, Verdicts
 from kabc.results import gate, words
 from kabc.results.effects.compute import effects_of
 from kabc.results.effects.values import Effects
@@ -335,7 +335,7 @@ def _same(mine: Any, other: Any) -> bool:
         return mine.keys() == other.keys() and all(_same(value, other[key]) for key, value in mine.items())
     if isinstance(mine, tuple) and isinstance(other, tuple):
         return len(mine) == len(other) and all(map(_same, mine, other))
-    if isinstance(mine, Round | Verdicts) and isinstance(other, type(mine)):
+    if isinstance(mine, Round | Verdicts | QuantileVerdicts) and isinstance(other, type(mine)):
         return _same_fields(mine, other)
     both_nan = isinstance(mine, float) and isinstance(other, float) and math.isnan(mine) and math.isnan(other)
     return both_nan or bool(mine == other)

@@ -21,9 +21,16 @@ _MOST = 6  # arms that are named
 def decided_claim(result: Result, found: Verdicts) -> str:
     """The claim of a decided answer, for its first line."""
     groups = counted(len(result.groups), "group")
-    near = f"each arm within {found.tolerance} of its group" if _joined(result) else "all arms differ"
+    near = _near(found) if _joined(result) else "all arms differ"
     other = ", groups differ" if len(result.groups) > 1 and _joined(result) else ""
+    other += ", some arms are between them" if result.between else ""
     return f"{groups}, {near}{other}; wrong with probability at most {percent(result.delta)}"
+
+
+def _near(found: Verdicts) -> str:
+    if found.quantiles:
+        return f"any two arms of a group have {found.near}"
+    return f"each arm within {found.tolerance} of its group"
 
 
 def _joined(result: Result) -> bool:
@@ -35,7 +42,8 @@ def counts_line(result: Result, found: Verdicts) -> str:
     i, j = np.triu_indices(len(result.names), 1)
     kinds = found.verdicts[i, j]
     said = {kind: int(np.count_nonzero(kinds == kind)) for kind in (SAME, DIFFERENT, OPEN)}
-    same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same within {found.tolerance}"
+    same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same"
+    same += f" ({found.near})" if found.quantiles else f" {found.near}"
     others = [f"{said[kind]:,} {plural(said[kind], 'is')} {kind}" for kind in (DIFFERENT, OPEN)]
     return ", ".join([same, *others])
 
@@ -43,10 +51,25 @@ def counts_line(result: Result, found: Verdicts) -> str:
 def margin_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> str:
     """How far apart two arms of a group are at most, as far as it is proven: "any two within 4.1 %"."""
     arms = [result.names.index(name) for name in group]
-    most = float(_among(found.same_within, arms).max(initial=0.0))
-    if len(arms) < 2 or not math.isfinite(most):
+    if len(arms) < 2:
         return ""
-    return f"proven so far: any two within {rounded_up(most)} {found.unit}".rstrip()
+    if found.quantiles:
+        return _quantiles_of(found, arms)
+    most = float(_among(found.same_within, arms).max(initial=0.0))
+    return f"proven so far: any two within {rounded_up(most)} {found.unit}".rstrip() if math.isfinite(most) else ""
+
+
+def _quantiles_of(found: Verdicts, arms: Sequence[int]) -> str:
+    """ "any two have p50 within 1.4 %; nothing is known of p99"."""
+    sizes = [float(_among(one.same_within, arms).max()) for one in found.quantiles]
+    known = [
+        one.within(rounded_up(size)) for one, size in zip(found.quantiles, sizes, strict=True) if math.isfinite(size)
+    ]
+    unknown = [one.name for one, size in zip(found.quantiles, sizes, strict=True) if not math.isfinite(size)]
+    if not known:
+        return ""
+    nothing = f"; nothing yet of {', '.join(unknown)}" if unknown else ""
+    return f"proven so far: any two have {', '.join(known)}{nothing}"
 
 
 def lines(result: Result, found: Verdicts) -> list[str]:

@@ -98,7 +98,9 @@ def _doubt(result: Result) -> tuple[str, str]:
         whose = _few(list(dict.fromkeys(one_line(one.arm) for one in alike)))
     claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
     drifts = "differ" in kind
-    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use block='auto'"
+    single = result.tolerance is not None and result.tolerance.quantiles  # blocks do not go with quantiles
+    blocks = "Draw samples that are farther apart in time" if single else "Use block='auto'"
+    advice = "Draw the arms in turn, over a shorter time" if drifts else blocks
     return claim, f"{advice}; or watch=False if their order has no meaning."
 
 

@@ -100,7 +100,8 @@ def cluster(
         The smallest difference that matters. The number of groups is then found: each arm is proven to be within the
         tolerance of its group. "2%" (all values times 1.02), "0.2 sd", 5 (a shift in the unit of the column), "1%
         outliers", a mapping from columns to these, a function from a pool of samples to a changed pool, or
-        `kabc.KernelDistance`. With `n_clusters` too, the run ends at whichever answer is certified first.
+        `kabc.KernelDistance`; of quantiles of one column: {"p50": "2%", "p99": "10%"}. With `n_clusters` too, the run
+        ends at whichever answer is certified first.
     seed : int, optional
         The same seed gives the same answer. Default: a fresh one, which is recorded in the result.
     names : sequence, optional
