@@ -10,7 +10,7 @@ from scipy.stats import binom
 from kabc.core.embeddings.pilots import pilot_features
 from kabc.core.evidence.sameness import ApartBets
 from kabc.core.tolerances import KernelDistance
-from kabc.strategies.outliers import LAMBDAS, OddOnes
+from kabc.strategies.outliers import OddOnes
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 
 Array = NDArray[np.float64]
@@ -77,7 +77,7 @@ def test_each_arm_is_compared_with_one_new_sample_of_all_others() -> None:
     samples = [rng.random((n, 1)) for n in counts]
     reference = np.array([True, True, True, False, False])
     found = OddOnes(reference, np.ones(5, dtype=np.bool_), RULER, 0.1, 0.05)
-    literal = ApartBets(5, RULER.n_features, RULER.sup, LAMBDAS)
+    literal = ApartBets(5, RULER.n_features, RULER.sup)
     for _ in range(3):
         found.tell(np.arange(5), samples)
         for arm, n in enumerate(counts):

@@ -19,11 +19,9 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence.ebh import e_bh, log_limit
-from kabc.core.evidence.sameness import ApartBets
+from kabc.core.evidence.sameness import APART_LAMBDAS, ApartBets
 from kabc.strategies.tolerance.ruler import Ruler
 
-# shares of the wealth that bet so much; the boldest find what is far away with few samples
-LAMBDAS: Array = np.asarray([0.95, 0.7, *2.0 ** -np.arange(1, 9)], dtype=np.float64)
 _MOST_NUMBERS = 4_000_000  # features at a time: 32 MB
 _STANDS_OUT = 2.5  # times the median distance from the middle of the fleet
 _LEARNING = 2.0  # samples that it takes to learn a direction, in units of trace / distance^2
@@ -45,7 +43,7 @@ class OddOnes:
     def __init__(self, reference: Mask, tested: Mask, ruler: Ruler, eps: float, fdr: float) -> None:  # (N,), (N,)
         self._reference, self._tested = reference, tested
         self._ruler, self.eps, self.fdr = ruler, eps, fdr
-        self._bets = ApartBets(len(reference), ruler.n_features, ruler.sup, LAMBDAS)
+        self._bets = ApartBets(len(reference), ruler.n_features, ruler.sup)
 
     def tell(self, arms: Index, samples: Sequence[Array]) -> None:  # A arrays (b_i, block x d)
         """New samples. Arms of the reference have equally many, others at most as many."""
@@ -99,8 +97,8 @@ class OddOnes:
         """About how many samples of each arm find a single arm that is so far from the rest; infinite: never."""
         spectrum = np.maximum(np.linalg.eigvalsh(self._ruler.covariance), 0.0)
         c = self._ruler.sup + distance
-        rates = LAMBDAS / c * (distance - self.eps) - np.square(LAMBDAS / c) * spectrum[-1] / 2
+        rates = APART_LAMBDAS / c * (distance - self.eps) - np.square(APART_LAMBDAS / c) * spectrum[-1] / 2
         if rates.max() <= 0:
             return math.inf
-        level = log_limit(int(self._tested.sum()), 1, self.fdr) + math.log(len(LAMBDAS))
+        level = log_limit(int(self._tested.sum()), 1, self.fdr) + math.log(len(APART_LAMBDAS))
         return float(level / rates.max() + _LEARNING * spectrum.sum() / distance**2)
