@@ -138,7 +138,7 @@ def test_live_arms_of_a_pool_are_watched_one_by_one() -> None:
 
     def drifting(n: int, rng: np.random.Generator) -> Any:
         state["n"] += n
-        return rng.normal(0.05 * state["n"], 1.0, n)
+        return rng.normal(0.01 * state["n"], 1.0, n)
 
     result = check({"a": normal(0), "b": drifting, "c": normal(0)}, this="c", tolerance="0.3 sd", max_samples=2_000)
     assert result.status == "doubtful" and result.assumptions[0].what.endswith("(b)")
