@@ -174,6 +174,7 @@ def plan(
     allow_commands: AllowCommands = False,
     clusters: Clusters = None,
     delta: Delta = None,
+    tolerance: ToleranceOption = None,
     seed: Seed = None,
     pilot: Pilot = None,
     gap: Annotated[
@@ -192,9 +193,9 @@ def plan(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies side by side.
+    """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies or tolerances side by side.
 
-    Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
+    Example: kabc plan pilot.csv --arm endpoint --tolerance 2% --price 0.002
     """
     from kabc.cli.notices import show_commands
     from kabc.cli.plan import Assumed, plan_it
