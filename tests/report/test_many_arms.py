@@ -60,7 +60,7 @@ def no_warnings() -> Iterator[None]:
         within(full_result([arm % 3 for arm in range(40)])),
         within(full_result(list(range(300)), "budget")),
     ],
-    ids=["fleet", "forty", "all different", "all alike"],
+    ids=["fleet", "forty", "all different", "all alike", "forty within", "all different within"],
 )
 def test_pictures_and_file_are_bounded(result: Result) -> None:
     text = report_html(result)
