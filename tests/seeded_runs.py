@@ -147,6 +147,7 @@ def seeded_runs() -> dict[str, Seeded]:
         "kabc/contradicted": Seeded(line(6, 3, 6.0), "kabc-tight", 2),
         "kabc/budget": Seeded(line(5, 2, 0.1), "kabc", 2, {"max_samples": 3_000}),
         "cluster/K unknown": Seeded(line(5, 2, 6.0), "kabc", None, {"max_samples": 6_000}),
+        "tolerance/quantiles": Seeded(line(5, 2, 3.0), "tolerance", None, {"tolerance": {"p50": 2, "p90": 3}}),
         "cluster/separation": Seeded(line(4, 2, 6.0), "kabc", None, {"min_separation": 1.2, "max_samples": None}),
     }
     return runs

@@ -192,17 +192,18 @@ def test_a_guide_has_python_and_a_command_and_a_report_and_says_what_is_undecide
     text = page.read_text(encoding="utf-8")
     languages = {language for language, _ in blocks(page)}
     assert {"python", "console"} <= languages
-    assert languages <= {"python", "console", "text", "toml"}
+    assert languages <= {"python", "console", "text", "toml", "yaml"}
     for word in ("kabc run", "--report", "undecided", "## What it cost", "## Traps"):
         assert word in text, word
 
 
 def test_settings_that_are_shown_are_those_of_the_example() -> None:
-    study = (ROOT / "examples" / "endpoints" / "study.toml").read_text(encoding="utf-8")
-    shown = [text for page in GUIDES for language, text in blocks(page) if language == "toml"]
-    assert shown
-    for text in shown:
-        assert text in study
+    for kind, file in (("toml", "endpoints/study.toml"), ("yaml", "gate/workflow.yml")):
+        example = (ROOT / "examples" / file).read_text(encoding="utf-8")
+        shown = [text for page in GUIDES for language, text in blocks(page) if language == kind]
+        assert shown
+        for text in shown:
+            assert text in example
 
 
 def test_the_index_names_every_guide_and_links_lead_somewhere() -> None:

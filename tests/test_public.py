@@ -40,6 +40,7 @@ PUBLIC = {
     "Sum",
     "Trace",
     "__version__",
+    "check",
     "cluster",
     "compare",
     "load_result",

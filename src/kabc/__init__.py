@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kabc.results.compare import Comparison, compare
     from kabc.results.files import load_result
     from kabc.results.values import Result, Trace
+    from kabc.running.check import check
     from kabc.running.cluster import cluster
     from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
@@ -74,6 +75,7 @@ __all__ = [
     "Sum",
     "Trace",
     "__version__",
+    "check",
     "cluster",
     "compare",
     "load_result",
@@ -121,6 +123,7 @@ _HOMES = {
         "compare",
     ),
     "kabc.results.files": ("load_result",),
+    "kabc.running.check": ("check",),
     "kabc.running.cluster": ("cluster",),
     "kabc.strategies": (
         "KABC",

@@ -60,7 +60,8 @@ def test_a_command_that_fails_late_leaves_an_answer_a_file_and_a_report(kabc: Ca
     assert answer.err.count("\n") == 1 and "error.result" not in answer.err
     told = package.load_result(saved)
     assert (told.status, told.samples_per_arm["bad"], told.n_lost) == ("failed", 10, 3)
-    assert "exit code 7" in told.failure and f"failure: {told.failure}" in answer.out
+    said = told.failure.replace("on_failure=", "--on-failure")
+    assert "exit code 7" in said and f"failure: {said}" in answer.out
     assert "exit code 7" in report.read_text(encoding="utf-8")
     assert kabc("show", saved).code == 3
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutations import answers, anytime, evidence, peers_by_means, peers_by_tests, sameness, tolerances
+from tests.mutations import answers, anytime, evidence, gate, peers_by_means, peers_by_tests, sameness, tolerances
 
 MUTANTS = (
     *evidence.MUTANTS,
@@ -12,4 +12,5 @@ MUTANTS = (
     *peers_by_means.MUTANTS,
     *peers_by_tests.MUTANTS,
     *tolerances.MUTANTS,
+    *gate.MUTANTS,
 )

@@ -59,8 +59,8 @@ QUANTILES = (
     ),
     Mutant(
         _BETS,
-        "least_ones(lengths, 1 - p, log_inverse_alpha)",
-        "least_ones(lengths, p, log_inverse_alpha)",
+        "for one in (p, 1 - p)",
+        "for one in (p, p)",
         "both sides use p",
         f"{_TESTS}::test_an_interval_holds_what_no_side_rejects",
     ),
@@ -139,6 +139,55 @@ BY_EXAMPLE = (
     ),
 )
 
+_STRATEGY = "strategies/tolerance/quantiles.py"
+_PAIRS = "strategies/tolerance/quantile_pairs.py"
+_OF_STRATEGY = "strategies/tolerance/test_quantiles.py"
+
+BY_QUANTILES = (
+    Mutant(
+        _STRATEGY,
+        "len(self.tolerance.names) * SIDES / self.delta",
+        "len(self.tolerance.names) / self.delta",
+        "both sides of an interval share one error probability",
+        f"{_OF_STRATEGY}::test_every_side_of_every_interval_has_its_share_of_delta",
+    ),
+    Mutant(
+        _STRATEGY,
+        "math.log(self.n_arms * len(",
+        "math.log(len(",
+        "no union over arms",
+        f"{_OF_STRATEGY}::test_every_side_of_every_interval_has_its_share_of_delta",
+    ),
+    Mutant(
+        _PAIRS,
+        "over = (low[:, None] > high)",
+        "over = (low[:, None] >= high)",
+        "intervals that touch are different",
+        f"{_OF_STRATEGY}::test_different_are_those_of_which_one_quantile_is_certainly_not_equal",
+    ),
+    Mutant(
+        _PAIRS,
+        ".same(self.tolerance.limits)",
+        ".same(2 * self.tolerance.limits)",
+        "the same within twice the tolerance",
+        f"{_OF_STRATEGY}::test_the_same_are_those_of_which_every_quantile_is_within_its_tolerance",
+    ),
+    Mutant(
+        _STRATEGY,
+        "if not self._open().any():",
+        "if not len(self._wanted()):",
+        "decides although pairs of arms that ran dry are open",
+        f"{_OF_STRATEGY}::test_arms_that_run_dry_keep_what_is_proven_and_say_how_much_is_missing",
+    ),
+    Mutant(
+        _STRATEGY,
+        "(self._same & (labels[:, None] != labels) & placed",
+        "(self._same & (labels[:, None] != labels) & ~placed",
+        "says that arms of different groups differ where some are the same",
+        f"{_OF_STRATEGY}::test_sameness_is_no_chain_and_arms_in_between_are_named",
+    ),
+)
+
 _SHARES = "strategies/tolerance/shares.py"
 _SUMS = "strategies/tolerance/test_claim.py::test_the_parts_of_delta_sum_to_one"
 _CLAIM = "strategies/tolerance/claim.py"
@@ -179,4 +228,4 @@ STRATEGY = (
     ),
 )
 
-MUTANTS = (*QUANTILES, *BY_EXAMPLE, *STRATEGY)
+MUTANTS = (*QUANTILES, *BY_EXAMPLE, *STRATEGY, *BY_QUANTILES)

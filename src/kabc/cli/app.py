@@ -4,14 +4,56 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kabc.cli import exits
 from kabc.cli.calls import Call
+from kabc.cli.check import check
+from kabc.cli.options import (
+    AllowCommands,
+    Arm,
+    Block,
+    Certificate,
+    CheckK,
+    Clusters,
+    Command,
+    ConfigFile,
+    Data,
+    Database,
+    Debug,
+    Delta,
+    Everyone,
+    Evidence,
+    Json,
+    MaxSamples,
+    Measure,
+    MinSeparation,
+    Missing,
+    OnFailure,
+    Options,
+    Order,
+    Pilot,
+    Quiet,
+    Report,
+    Seed,
+    Sql,
+    StrategyName,
+    Timeout,
+    Title,
+    ToleranceOption,
+    Types,
+    Values,
+    Warmup,
+    WatchIt,
+    Where,
+    Wide,
+    Workers,
+    given_options,
+)
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -19,7 +61,7 @@ app = typer.Typer(
     name="kabc",
     help="Which of my N sources of data (arms) are the same - proven, with as few samples as possible.",
     epilog="Exit codes: 0 decided, 3 undecided, 4 more groups than asked for, 6 doubtful, 2 bad input, 1 fault; "
-    "of compare: 0 same groups, 5 changed, 3 changed but only by a guess.",
+    "of compare: 0 same groups, 5 changed, 3 changed but only by a guess; of check: 0 same, 5 different, 3 not known.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, because loading rich would take longer than everything else
@@ -27,106 +69,6 @@ app = typer.Typer(
 
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # its module depends on the version of typer
 _INTERRUPTED = 130
-
-# --- sources
-Data = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="DATA",
-        help="CSV, TSV, Parquet, JSON lines, Arrow (globs too), or JSON timings of hyperfine, pytest-benchmark or "
-        "Google Benchmark.",
-    ),
-]
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config", help="TOML file with all settings. Options given here override it.")
-]
-Arm = Annotated[str | None, typer.Option(help="Column that names the arm of a row.")]
-Values = Annotated[str | None, typer.Option(help="Columns to compare, separated by commas. Default: all others.")]
-Wide = Annotated[bool | None, typer.Option("--wide", help="The table has one column for each arm.")]
-Types = Annotated[
-    str | None, typer.Option(help="column=number|category|text, comma separated. Default: inferred and shown.")
-]
-Missing = Annotated[str | None, typer.Option(help="Missing values: raise (default), drop, or encode as a value.")]
-Order = Annotated[
-    str | None, typer.Option(help="Column that says when a row came; not compared. Default: the order of the file.")
-]
-Where = Annotated[
-    str | None,
-    typer.Option(metavar="CONDITION", help="Use only rows that meet it, in SQL: \"seconds > 0 and region = 'eu'\"."),
-]
-Sql = Annotated[str | None, typer.Option(help="Query whose rows are the samples. Needs --database and --arm.")]
-Database = Annotated[
-    str | None, typer.Option(help="SQLAlchemy URL, or a DuckDB or SQLite file; duckdb:///:memory: to query files.")
-]
-Command = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=COMMAND", help="A shell command as an arm. Can be repeated.")
-]
-AllowCommands = Annotated[
-    bool,
-    typer.Option("--allow-commands", help="Run the commands of a --config file that others may have written."),
-]
-Measure = Annotated[str | None, typer.Option(help="What to measure of a command: output (default), wall, cpu, rss.")]
-Timeout = Annotated[
-    float | None, typer.Option(help="Seconds until a command or call is ended and has failed. Default: 60.")
-]
-Warmup = Annotated[
-    int | None,
-    typer.Option(help="First draws of each arm that are thrown away. Default: 1 for commands and latencies."),
-]
-OnFailure = Annotated[str | None, typer.Option(help="Failed draws: raise (default), retry, or encode as a value.")]
-
-# --- settings
-Clusters = Annotated[
-    int | None, typer.Option(help="Number of groups, K. Without it, the answer is a lower bound of K.")
-]
-Delta = Annotated[float | None, typer.Option(help="Largest probability of a wrong answer. Default: 0.05.")]
-StrategyName = Annotated[str | None, typer.Option("--strategy", help="See kabc strategies. Default: anytime.")]
-Options = Annotated[
-    list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="Strategy option. Can be repeated.")
-]
-MaxSamples = Annotated[int | None, typer.Option(help="Largest total number of samples. Default: no limit.")]
-MinSeparation = Annotated[float | None, typer.Option(help="Instead of --clusters: the paper's s_0 (strategy kabc).")]
-Pilot = Annotated[int | None, typer.Option(help="Samples of each arm to choose a kernel or to plan from.")]
-Block = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LENGTH|auto",
-        help="For rows that depend on the ones before: so many consecutive rows form one sample. auto finds a length.",
-    ),
-]
-CheckK = Annotated[
-    bool | None,
-    typer.Option("--check-k/--no-check-k", help="Look whether a group is two before deciding. Default: yes (anytime)."),
-]
-ToleranceOption = Annotated[
-    str | None,
-    typer.Option(
-        "--tolerance",
-        metavar="SIZE|COLUMN=SIZE,...",
-        help="Instead of --clusters: the smallest difference that matters, such as 2%, '0.2 sd', 5 or '1% outliers'.",
-    ),
-]
-Seed = Annotated[int | None, typer.Option(help="The same seed gives the same answer.")]
-Workers = Annotated[
-    int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1; endpoints all at once.")
-]
-WatchIt = Annotated[
-    bool | None,
-    typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),
-]
-
-# --- output
-Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
-Evidence = Annotated[
-    bool,
-    typer.Option("--evidence", help="With --json: also pairs, rounds, evidence and samples, as --save writes them."),
-]
-Everyone = Annotated[bool, typer.Option("--all", help="Name all arms, also of long groups.")]
-Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report.")]
-Title = Annotated[str | None, typer.Option(help="Title of the report. Default: made from the name of the file.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -199,9 +141,12 @@ def run(
     from kabc.config.overlay import configured
 
     look = Look.of(as_json=as_json, evidence=evidence, certificate=certificate, everyone=everyone)
-    settings = configured(config, _given(ctx.params))
+    settings = configured(config, given_options(ctx.params))
     show_commands(settings, config, quiet=quiet or bool(command))
     return run_it(settings, config, ctx.obj or Call(), look, quiet=quiet, debug=debug)
+
+
+app.command()(check)
 
 
 @app.command()
@@ -253,7 +198,7 @@ def plan(
     from kabc.config.overlay import configured
     from kabc.planning.cost import Cost
 
-    settings = configured(config, _given(ctx.params), source_needed=gap is None)
+    settings = configured(config, given_options(ctx.params), source_needed=gap is None)
     show_commands(settings, config, quiet=quiet or bool(command))
     cost = Cost(price, seconds_per_sample)
     return plan_it(settings, Assumed(gap, arms), cost, as_json=as_json, quiet=quiet, save=save_pilot)
@@ -372,21 +317,6 @@ def compare(
     from kabc.cli.show import compare_them
 
     return compare_them(old, new, as_json=as_json, everyone=everyone)
-
-
-def _given(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as keys of the config file."""
-    from kabc.config.overlay import listed, pairs, plain_value
-
-    renamed = {"data": "path", "sql": "query", "command": "run", "option": "options"}
-    given = {renamed.get(name, name): value for name, value in params.items()}
-    given["values"] = listed(params["values"])
-    given["run"] = pairs("--command", params["command"]) if params["command"] else None
-    given["types"] = pairs("--types", listed(params["types"]) or []) or None
-    given["block"] = None if params.get("block") is None else plain_value(params["block"])
-    options = pairs("--option", params.get("option") or [])
-    given["options"] = {name: plain_value(text) for name, text in options.items()} or None
-    return given
 
 
 def dispatch(arguments: Sequence[str] | None) -> int:

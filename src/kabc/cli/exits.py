@@ -8,9 +8,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kabc.core.words import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from kabc.results.values import Result
 
 DECIDED = 0
 FAULT = 1
@@ -20,13 +23,14 @@ CONTRADICTED = 4
 CHANGED = 5
 DOUBTFUL = 6
 
+_OF_VERDICT = {"same": DECIDED, "different": CHANGED, "open": UNDECIDED}
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
 _WITH_EQUALS = (
-    r"\b(arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta|on_failure|measure|timeout"
-    r"|warmup)="
+    r"\b(this|same_as|tolerance|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta"
+    r"|on_failure|measure|timeout|warmup)="
 )
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
@@ -80,9 +84,11 @@ def _option(name: str) -> str:
     return _SPELLED.get(name, "--" + name.replace("_", "-"))
 
 
-def of_status(status: str) -> int:
+def of_result(result: Result) -> int:
     """The exit code of an answer."""
-    return _OF_STATUS.get(status, UNDECIDED)
+    if result.verdict is not None and result.status != "doubtful":
+        return _OF_VERDICT[result.verdict]
+    return _OF_STATUS.get(result.status, UNDECIDED)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kabc.arms.base import NamedArms
-from kabc.cli.show import expect_paths
 from kabc.core.errors import SettingsError
-from kabc.core.files import first_same, write_text
+from kabc.core.files import expect_writable, first_same, write_text
 
 Samples = dict[str, NDArray[Any]]  # each (n, d)
 
@@ -22,7 +21,7 @@ ARM = "arm"  # the column of the arms
 
 def expect_pilot_file(path: str, inputs: Sequence[str]) -> None:
     """Refuse a file that cannot be written, is not CSV, or is read by this plan."""
-    expect_paths(path)
+    expect_writable(path)
     if Path(path).suffix.lower() != ".csv":
         raise SettingsError(f"--save-pilot writes CSV, got {path}; choose a name that ends in .csv")
     if first_same(path, inputs) is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
 from kabc.cli.calls import Call
 from kabc.cli.live import LivePanel
-from kabc.cli.show import Look, deliver, expect_other_files, expect_paths
+from kabc.cli.outputs import Outputs
+from kabc.cli.show import Look, deliver
 from kabc.config.models import Config
 from kabc.config.sources import input_files, open_arms, opening
 from kabc.core.errors import ArmError, SettingsError
@@ -25,16 +27,28 @@ def run_it(
     config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool, debug: bool = False
 ) -> int:
     """Draw, decide, print and save. The exit code says how the run ended."""
+    outputs = Outputs(config.save, config.report, title=config.title)
+    return answered(config, config_file, call, look, outputs, lambda: _drawn(config, quiet), quiet=quiet, debug=debug)
+
+
+def answered(
+    config: Config,
+    config_file: Path | None,
+    call: Call,
+    look: Look,
+    outputs: Outputs,
+    draw: Callable[[], Result],
+    *,
+    quiet: bool,
+    debug: bool,
+) -> int:
+    """Draw, and deliver the answer, also that of a run which ended in an error."""
     # before any sample is drawn, because samples may cost money
-    expect_paths(config.save, config.report)
-    if config.save or config.report:
-        read = input_files(config) + ([] if config_file is None else [str(config_file)])
-        expect_other_files(config.save, config.report, read)
+    outputs.expect_usable(input_files(config) + ([] if config_file is None else [str(config_file)]))
     with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
-        result, failed = _ended(config, quiet)
+        result, failed = _ended(draw)
         interrupts.over()
-        found = call.recorded(result)
-        code = deliver(found, save=config.save, report=config.report, title=config.title, look=look)
+        code = deliver(call.recorded(result), outputs, look)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)
@@ -42,10 +56,10 @@ def run_it(
         return code
 
 
-def _ended(config: Config, quiet: bool) -> tuple[Result, Exception | None]:
+def _ended(draw: Callable[[], Result]) -> tuple[Result, Exception | None]:
     """The answer, and the error that ended the run, if one did. Errors before the first sample are raised."""
     try:
-        return _drawn(config, quiet), None
+        return draw(), None
     except Exception as error:
         so_far = getattr(error, "result", None)
         if not isinstance(so_far, Result):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from kabc.cli import exits
+from kabc.cli.outputs import Outputs
 from kabc.core.errors import KabcError, SettingsError
-from kabc.core.files import expect_writable, first_same
 from kabc.core.words import shown
 from kabc.results.values import Result
 from kabc.results.words import certificate, text
@@ -36,25 +37,21 @@ class Look:
         return cls(as_json, evidence, certificate, everyone)
 
 
-def deliver(result: Result, *, save: str | None, report: str | None, look: Look, title: str | None = None) -> int:
+def deliver(result: Result, outputs: Outputs, look: Look) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
-    files: list[tuple[str, str | None, Callable[[str], None]]] = [
-        ("saved", save, result.save),
-        ("report", report, partial(_report, result, title)),
-    ]
-    left = [path for _, path, _ in files if path is not None]
+    files = outputs.writers()
+    left = [path for _, path, _ in files]
     try:
-        problems.append(exits.printed(lambda: _print_answer(result, look)))
+        problems.append(exits.printed(lambda: _print_answer(result, outputs, look)))
         for name, path, write in files:
-            if path is not None:
-                problems.append(_problem(path, write) or _note(name, path, look.as_json))
-                left.remove(path)
+            problems.append(_problem(path, partial(write, result)) or _note(name, path, look.as_json))
+            left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
     for problem in filter(None, problems):
         exits.fail(problem, exits.BAD_INPUT, as_json=False)  # standard output already has its document
-    return exits.BAD_INPUT if any(problems) else exits.of_status(result.status)
+    return exits.BAD_INPUT if any(problems) else exits.of_result(result)
 
 
 def _problem(path: str, write: Callable[[str], None]) -> str:
@@ -72,37 +69,33 @@ def _note(name: str, path: str, as_json: bool) -> str:
     return "" if as_json else exits.printed(lambda: print(f"{name}: {shown(path)}"))
 
 
-def expect_paths(*paths: str | None) -> None:
-    """Refuse output files that cannot be written."""
-    for path in paths:
-        if path is not None:
-            expect_writable(path)
-
-
-def expect_other_files(save: str | None, report: str | None, inputs: Sequence[str | Path]) -> None:
-    """Refuse output files that would replace an input file or each other."""
-    for option, path in (("--save", save), ("--report", report)):
-        if path is not None and first_same(path, inputs) is not None:
-            raise SettingsError(f"{option} {path} is a file that this run reads; choose another path")
-    if save is not None and report is not None and first_same(report, [save]) is not None:
-        raise SettingsError(f"--save and --report are the same file, {report}; choose another path for one of them")
-
-
-def _report(result: Result, title: str | None, path: str) -> None:
-    from kabc.report.html import write_report
-
-    write_report(result, path, title)
-
-
-def _print_answer(result: Result, look: Look) -> None:
+def _print_answer(result: Result, outputs: Outputs, look: Look) -> None:
     if look.as_json:
         document = result.to_dict(full=look.evidence)
         exits.print_json(document | ({"certificate": result.certificate()} if look.certificate else {}))
-        return
+    else:
+        said = answer_text(result, look)
+        print(_silenced(said) if outputs.github else said)
+    if outputs.github:
+        from kabc.cli.github import annotation
+
+        # GitHub reads both streams; with --json, standard output has its document
+        print(annotation(result), file=sys.stderr if look.as_json else None, flush=True)
+
+
+def _silenced(said: str) -> str:
+    from kabc.cli.github import silenced
+
+    return silenced(said)
+
+
+def answer_text(result: Result, look: Look) -> str:
+    """The answer as it is printed, with the options of the command line in it."""
     first, *others = text(result, everyone=look.everyone).split("\n")
-    print("\n".join([exits.for_the_shell(first), *map(_spoken, others)]))
+    lines = [exits.for_the_shell(first), *map(_spoken, others)]
     if look.certificate:
-        print("\n" + "\n".join(map(_spoken, certificate(result, everyone=look.everyone).split("\n"))))
+        lines += ["", *map(_spoken, certificate(result, everyone=look.everyone).split("\n"))]
+    return "\n".join(lines)
 
 
 def _spoken(line: str) -> str:
@@ -134,12 +127,12 @@ def show_it(path: Path, report: str | None, look: Look, *, title: str | None = N
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
     from kabc.results.files import load_result
 
-    expect_paths(report)
-    expect_other_files(None, report, [path])
+    outputs = Outputs(report=report, title=title)
+    outputs.expect_usable([path])
     result = load_result(path)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, save=None, report=report, title=title, look=look)
+        return deliver(result, outputs, look)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool, everyone: bool) -> int:

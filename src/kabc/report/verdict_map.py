@@ -33,7 +33,7 @@ class VerdictMap:
     apart_at_least : and at least; 0 where nothing is proven.
     close : whether all pairs of a cell are proven to be within the tolerance of each other. Arms of a certified group
         are proven to be within the tolerance of the rest of the group, which is not the same.
-    tolerance, unit : the tolerance as it was said, and the unit of the margins.
+    tolerance, near, unit : the tolerance as it was said, what arms within it have, and the unit of the margins.
     between : rows of arms that are between groups; none if rows are groups.
     n_arms : number of arms, even if rows are groups.
     certified : whether the groups are certified, not a guess.
@@ -46,6 +46,7 @@ class VerdictMap:
     apart_at_least: Array  # (n, n)
     close: NDArray[np.bool_]  # (n, n)
     tolerance: str
+    near: str
     unit: str
     between: tuple[int, ...]
     n_arms: int
@@ -97,11 +98,10 @@ class VerdictMap:
         return f"{whose}: {self._said(row, column)}{self._margins(row, column)}"
 
     def _said(self, row: int, column: int) -> str:
-        within = f"{'' if self.close[row, column] else 'each '}within {self.tolerance}"
-        whom = "" if self.close[row, column] else " of the rest of its group"
         if not self.nodes.are_groups:
             kind = self.verdict(row, column)
-            return f"same, {within}{whom}" if kind == SAME else kind
+            near = self.near if self.close[row, column] else f"each {self.near} of the rest of its group"
+            return f"same, {near}" if kind == SAME else kind
         counts = zip(KINDS, self.counts[row, column].tolist(), strict=True)
         return ", ".join(f"{counted(count, 'pair')} {kind}" for kind, count in counts if count)
 
@@ -127,6 +127,7 @@ def verdict_map(result: Result, most: int = MOST_NODES) -> VerdictMap:
         apart_at_least=below,
         close=close,
         tolerance=found.tolerance,
+        near=found.near,
         unit=found.unit,
         between=tuple(rows[arm] for arm in found.between if arm in rows),
         n_arms=sum(label >= 0 for label in result.labels),
@@ -151,5 +152,8 @@ def _summed(found: Verdicts, nodes: Nodes) -> tuple[NDArray[np.int64], Array, Ar
     counts[inside, inside] //= 2  # a pair of one group has two entries
     above = reduced(np.maximum, np.where(itself, 0.0, found.same_within[square]))
     below = reduced(np.minimum, np.where(itself, np.inf, found.apart_at_least[square]))
-    close = reduced(np.maximum, np.where(itself, 0.0, found.same_distance[square])) <= found.eps
+    if found.quantiles:  # then groups are proven pair by pair
+        close = np.ones(above.shape, dtype=bool)
+    else:
+        close = reduced(np.maximum, np.where(itself, 0.0, found.same_distance[square])) <= found.eps
     return counts, above, np.where(counts.sum(axis=2) > 0, below, 0.0), close

@@ -29,6 +29,8 @@ def expect_consistent(document: Document, labels: Sequence[int]) -> None:
         raise ValueError(f"n_groups_at_least: it is {document.n_groups_at_least}, of {n_arms} arms")
     if document.n_clusters is not None and document.n_clusters > n_arms:
         raise ValueError(f"n_clusters: it is {document.n_clusters}, of {n_arms} arms")
+    if document.reference and n_arms != 2:
+        raise ValueError(f"reference: a check has two arms, not {n_arms}")
     if sum(label < 0 for label in labels) != len(document.set_aside):
         raise ValueError("set_aside: these are not the arms without a group")
     if not math.isfinite(document.price * (drawn + document.n_lost)):

@@ -187,7 +187,7 @@ def compare(old: Result, new: Result) -> Comparison:
         moved=moved_groups(old, new, stayed, len(common), moved_delta),
         moved_delta=moved_delta,
         conditions=tuple(
-            dict.fromkeys(filter(None, (old.conditional_on, new.conditional_on, KERNELS if both_within else "")))
+            dict.fromkeys(filter(None, (old.conditional_on, new.conditional_on, _kernels(old) if both_within else "")))
         ),
         tolerance=old.tolerance.tolerance if old.tolerance is not None and both_within else "",
         verdicts=changed_verdicts(old, new, common, (before.place, now.place)) if both_within else (),
@@ -222,6 +222,11 @@ class _Side:
             return any(self.label(other) != self.label(name) for other in others)
         told = self.result.evidence.told_in_round[self.place[name]]
         return any(told[self.place[other]] > 0 for other in others)
+
+
+def _kernels(result: Result) -> str:
+    """What certified changes within a tolerance rest on; quantiles are compared without a kernel."""
+    return "" if result.tolerance is not None and result.tolerance.quantiles else KERNELS
 
 
 def _matched(before: _Side, now: _Side, common: list[str]) -> set[tuple[int, int]]:

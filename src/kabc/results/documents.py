@@ -78,6 +78,8 @@ def _facts(result: Result, *, full: bool) -> dict[str, Any]:
         ],
         "k_doubt": None if result.k_doubt is None else float(result.k_doubt),
         "tolerance": None if result.tolerance is None else verdicts_document(result.tolerance, keys, full=full),
+        "reference": list(map(packed_name, result.reference)),
+        "verdict": result.verdict,
         "failures": {key[name]: failures_document(one) for name, one in result.failures.items()},
         "failure": result.failure,
         "columns": list(map(str, result.columns)),
@@ -170,8 +172,11 @@ def result_of(document: Document) -> Result:
         samples=_samples(document.samples, names),
         trace=None if document.trace is None else _trace(document.trace, len(names)),
         needs=None if document.needs is None else _by_name("needs", document.needs, names, keys),
+        reference=tuple(name_of(name, key_of(name)) for name in document.reference),
         origin=None if document.origin is None else Origin(**document.origin.model_dump()),
     )
+    if result.verdict != document.verdict:
+        raise ValueError(f"verdict: it is {document.verdict!r}, the other fields say {result.verdict!r}")
     expect_small(document)
     return result
 

@@ -202,6 +202,13 @@ class EffectsPart(_Part):
     arms: list[ArmEffectPart] = Field(description="the odd ones first")
 
 
+class QuantileMarginsPart(_Part):
+    """How far apart a quantile of two arms is at most and at least, in its unit."""
+
+    same_within: float | None = Field(description="null: nothing is proven yet")
+    apart_at_least: float
+
+
 class VerdictPart(_Part):
     """A pair: its verdict, and how far apart it is at most and at least, in the unit of the tolerance."""
 
@@ -209,6 +216,18 @@ class VerdictPart(_Part):
     verdict: Literal["different", "same", "open"]
     same_within: float | None = Field(description="null: nothing is proven yet")
     apart_at_least: float
+    quantiles: dict[str, QuantileMarginsPart] = Field(
+        default={}, description="for a tolerance of quantiles: the margins of each"
+    )
+
+
+class QuantilePart(_Part):
+    """A quantile with a tolerance of its own."""
+
+    name: str = Field(description="such as p99")
+    tolerance: float = Field(gt=0, description="the largest difference that does not matter, in its unit")
+    unit: str = Field(description="of the tolerance and of margins")
+    matrices: dict[str, ArrayPart] | None = Field(default=None, description="margins of all pairs, (N, N)")
 
 
 class TolerancePart(_Part):
@@ -216,12 +235,15 @@ class TolerancePart(_Part):
 
     said: str = Field(description="the tolerance: 2 %")
     unit: str = Field(description="of margins")
-    kernel_distance: float = Field(gt=0, description="the tolerance as a distance of mean features")
+    kernel_distance: float | None = Field(
+        gt=0, description="the tolerance as a distance of mean features; null for quantiles"
+    )
     equivalents: list[str] = Field(description="the tolerance in other units")
     pairs: list[VerdictPart] = Field(description="all pairs, in the order of the arms; empty with more than 60 arms")
     between: list[str] = Field(
         description="arms that differ from a group by less than the tolerance, as far as was seen"
     )
+    quantiles: list[QuantilePart] = Field(default=[], description="for a tolerance of quantiles: each of them")
     matrices: dict[str, ArrayPart] | None = Field(default=None, description="verdicts and margins of all pairs, (N, N)")
 
 
@@ -269,6 +291,10 @@ class Document(_Part):
     tolerance: TolerancePart | None = Field(
         default=None, description="what is proven of each pair within the tolerance, if one was given"
     )
+    reference: list[Name] = Field(
+        default=[], description="of a check: the arms that the first arm stands for; the second one was checked"
+    )
+    verdict: Literal["same", "different", "open"] | None = Field(default=None, description="of a check: what was found")
     failures: dict[str, FailuresPart] = Field(default={}, description="failed tries, of each arm that had any")
     failure: str = Field(default="", description="what ended the run, with status failed")
     columns: list[str] = Field(description="of a sample, where known")

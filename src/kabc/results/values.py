@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from kabc.arms.tallies import Failures
 from kabc.core.evidence.pairs import Evidence
-from kabc.core.evidence.verdicts import Verdicts
-from kabc.results import words
+from kabc.core.evidence.verdicts import QuantileVerdicts, Verdicts
+from kabc.results import gate, words
 from kabc.results.effects.compute import effects_of
 from kabc.results.effects.values import Effects
 from kabc.results.origin import Origin
@@ -119,6 +119,8 @@ class Result:
         Names of the columns of a sample, where known.
     trace : Trace or None
         How the evidence grew; None with more than 40 arms.
+    reference : tuple
+        Of `kabc.check`: names of the arms that the first arm here stands for. The second one was checked. Else empty.
     origin : Origin or None
         When the answer was found, from what, and by which command line; None in files of older versions.
 
@@ -161,6 +163,7 @@ class Result:
     samples: dict[Hashable, NDArray[Any]] = field(default_factory=dict, repr=False)  # each (m, d)
     trace: Trace | None = field(default=None, repr=False)
     needs: dict[Hashable, int] | None = None
+    reference: tuple[Hashable, ...] = ()
     origin: Origin | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -172,6 +175,11 @@ class Result:
     def conditional_on(self) -> str:
         """What was taken for granted, such as "there are exactly 4 groups"; empty if nothing was."""
         return words.condition(self)
+
+    @property
+    def verdict(self) -> str | None:
+        """Of `kabc.check`: "same", "different" or "open" (not known, or an assumption does not hold). Else None."""
+        return gate.verdict_of(self)
 
     @property
     def verdicts(self) -> NDArray[np.str_] | None:  # (N, N)
@@ -329,7 +337,7 @@ def _same(mine: Any, other: Any) -> bool:
         return mine.keys() == other.keys() and all(_same(value, other[key]) for key, value in mine.items())
     if isinstance(mine, tuple) and isinstance(other, tuple):
         return len(mine) == len(other) and all(map(_same, mine, other))
-    if isinstance(mine, Round | Verdicts) and isinstance(other, type(mine)):
+    if isinstance(mine, Round | Verdicts | QuantileVerdicts) and isinstance(other, type(mine)):
         return _same_fields(mine, other)
     both_nan = isinstance(mine, float) and isinstance(other, float) and math.isnan(mine) and math.isnan(other)
     return both_nan or bool(mine == other)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kabc.core.arrays import Array
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
 from kabc.core.words import counted, named, percent, plural
 
@@ -20,9 +21,16 @@ _MOST = 6  # arms that are named
 def decided_claim(result: Result, found: Verdicts) -> str:
     """The claim of a decided answer, for its first line."""
     groups = counted(len(result.groups), "group")
-    near = f"each arm within {found.tolerance} of its group" if _joined(result) else "all arms differ"
+    near = _near(found) if _joined(result) else "all arms differ"
     other = ", groups differ" if len(result.groups) > 1 and _joined(result) else ""
+    other += ", some arms are between them" if result.between else ""
     return f"{groups}, {near}{other}; wrong with probability at most {percent(result.delta)}"
+
+
+def _near(found: Verdicts) -> str:
+    if found.quantiles:
+        return f"any two arms of a group have {found.near}"
+    return f"each arm within {found.tolerance} of its group"
 
 
 def _joined(result: Result) -> bool:
@@ -32,7 +40,8 @@ def _joined(result: Result) -> bool:
 def counts_line(result: Result, found: Verdicts) -> str:
     """How many pairs are proven to be what, where the groups are not."""
     said = verdict_counts(found)
-    same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same within {found.tolerance}"
+    same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same"
+    same += f" ({found.near})" if found.quantiles else f" {found.near}"
     others = [f"{said[kind]:,} {plural(said[kind], 'is')} {kind}" for kind in (DIFFERENT, OPEN)]
     return ", ".join([same, *others])
 
@@ -45,7 +54,7 @@ def verdict_counts(found: Verdicts) -> dict[str, int]:
 
 def margin_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> str:
     """How far apart two arms of a group are at most, as far as it is proven: "any two within 4.1 %"."""
-    near = _near(found, _numbers(result, group))
+    near = _any_two(found, _numbers(result, group))
     return f"proven so far: {near}" if near else ""
 
 
@@ -55,18 +64,35 @@ def margins_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> li
     others = [arm for arm, label in enumerate(result.labels) if label >= 0 and arm not in set(arms)]
     least = float(found.apart_at_least[np.ix_(arms, others)].min(initial=math.inf))
     far = f"at least {rounded_down(least)} {found.unit}".rstrip() + " from any other arm"
-    return [*filter(None, [_near(found, arms)]), *([far] if 0 < least < math.inf else [])]
-
-
-def _near(found: Verdicts, arms: Sequence[int]) -> str:
-    most = float(found.same_within[np.ix_(arms, arms)].max(initial=0.0))
-    known = len(arms) > 1 and math.isfinite(most)
-    return f"any two within {rounded_up(most)} {found.unit}".rstrip() if known else ""
+    return [*filter(None, [_any_two(found, arms)]), *([far] if 0 < least < math.inf else [])]
 
 
 def _numbers(result: Result, group: Sequence[Hashable]) -> list[int]:
     place = {name: arm for arm, name in enumerate(result.names)}
     return [place[name] for name in group]
+
+
+def _any_two(found: Verdicts, arms: Sequence[int]) -> str:
+    """What any two of these arms are proven to have; empty if nothing is."""
+    if len(arms) < 2:
+        return ""
+    if found.quantiles:
+        return _quantiles_of(found, arms)
+    most = float(_among(found.same_within, arms).max(initial=0.0))
+    return f"any two within {rounded_up(most)} {found.unit}".rstrip() if math.isfinite(most) else ""
+
+
+def _quantiles_of(found: Verdicts, arms: Sequence[int]) -> str:
+    """ "any two have p50 within 1.4 %; nothing is known of p99"."""
+    sizes = [float(_among(one.same_within, arms).max()) for one in found.quantiles]
+    known = [
+        one.within(rounded_up(size)) for one, size in zip(found.quantiles, sizes, strict=True) if math.isfinite(size)
+    ]
+    unknown = [one.name for one, size in zip(found.quantiles, sizes, strict=True) if not math.isfinite(size)]
+    if not known:
+        return ""
+    nothing = f"; nothing yet of {', '.join(unknown)}" if unknown else ""
+    return f"any two have {', '.join(known)}{nothing}"
 
 
 def lines(result: Result, found: Verdicts) -> list[str]:
@@ -99,3 +125,7 @@ def _rounded(size: float, towards: Callable[[float], int]) -> str:
         return "0"
     digit = 10.0 ** (math.floor(math.log10(size)) - 1)
     return f"{towards(round(size / digit, 6)) * digit:.6g}"
+
+
+def _among(values: Array, arms: Sequence[int]) -> Array:  # (N, N)
+    return values[np.ix_(arms, arms)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kabc.core.words import counted, in_short, named, percent, plural, shown
-from kabc.results import within
+from kabc.results import gate, within
 from kabc.results.effects.words import closing_lines, group_effect_lines
 from kabc.results.failures import failure_lines
 from kabc.strategies.answers import Status
@@ -44,7 +44,7 @@ _MOST_DOUBTED = 3  # arms whose samples refute an assumption, one by one
 def headline(result: Result) -> str:
     """The answer in one line: what is claimed, how sure it is, and what it cost."""
     claim, advice = _claim(result)
-    cost = f"({_samples(result)})"
+    cost = f"({gate.sure(result)}{_samples(result)})"
     return shown(f"{claim} {cost}. {advice}" if advice else f"{claim} {cost}")
 
 
@@ -62,6 +62,8 @@ def _samples(result: Result) -> str:
 def _claim(result: Result) -> tuple[str, str]:
     """What is claimed, and what to do about it."""
     asked = result.n_clusters
+    if result.reference:
+        return _doubt(result) if result.assumptions else (gate.claim(result), "")
     if result.status == "decided" and result.tolerance is not None and not result.conditional_on:
         return within.decided_claim(result, result.tolerance), ""
     if result.status == "decided":
@@ -93,10 +95,12 @@ def _doubt(result: Result) -> tuple[str, str]:
         whose = f"all {counted(len(result.names), 'arm')} together"
         kind = first.what
     else:
-        whose = _few([one_line(one.arm) for one in alike])
+        whose = _few(list(dict.fromkeys(one_line(one.arm) for one in alike)))
     claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
     drifts = "differ" in kind
-    advice = "Draw the arms in turn, over a shorter time" if drifts else "Use block='auto'"
+    single = result.tolerance is not None and result.tolerance.quantiles  # blocks do not go with quantiles
+    blocks = "Draw samples that are farther apart in time" if single else "Use block='auto'"
+    advice = "Draw the arms in turn, over a shorter time" if drifts else blocks
     return claim, f"{advice}; or watch=False if their order has no meaning."
 
 
@@ -156,13 +160,15 @@ def ratio(evidence: float) -> str:
 
 def text(result: Result, *, everyone: bool = False) -> str:
     """The answer as it is printed. Long lists of names are cut, unless `everyone` is to be named."""
+    first = [headline(result), *hardly_watched(result), *certified_lines(result)]
+    if result.reference:
+        return "\n".join(map(shown, [*first, *gate.value_lines(result), *_remarks(result)]))
     effects = result.effects
     groups = []
     for (number, _), line in zip(_by_size(result), group_lines(result, everyone=everyone), strict=True):
         more = [*group_effect_lines(effects, number), *margin_lines(result, number)]
         groups += [f"  {line}", *(f"    {one}" for one in more)]
     aside = [f"  {line}" for line in aside_lines(result, everyone=everyone)]
-    first = [headline(result), *hardly_watched(result), *certified_lines(result)]
     return "\n".join(map(shown, [*first, *groups, *aside, *closing_lines(effects), *_remarks(result)]))
 
 
@@ -190,8 +196,8 @@ def certificate(result: Result, *, everyone: bool = True) -> str:
         f"CERTIFICATE of {why.strategy}",
         f"Answer: {headline(result).removesuffix('.')}.",
         *hardly_watched(result),
-        "Groups:",
-        *(f"  - {line}" for line in named),
+        "Arms:" if result.reference else "Groups:",
+        *(f"  - {line}" for line in gate.arm_lines(result) or named),
         f"{claim_title(result)}: {why.claim}",
         "Assumptions:",
         *(f"  - {line}" for line in why.assumptions),
@@ -210,6 +216,8 @@ def claim_title(result: Result) -> str:
 
 def certified_lines(result: Result) -> list[str]:
     """What is certified although the groups are not; no line where they are, or where nothing is."""
+    if result.reference:
+        return gate.certified_lines(result)
     if result.status in ("decided", "stopped"):
         return []
     doubt = f"wrong with probability at most {percent(result.delta)}"

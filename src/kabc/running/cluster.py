@@ -6,9 +6,10 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kabc.arms.base import Arm
 from kabc.core.errors import SettingsError
 from kabc.core.samples import describe
 from kabc.core.settings import whole_number
@@ -99,7 +100,8 @@ def cluster(
         The smallest difference that matters. The number of groups is then found: each arm is proven to be within the
         tolerance of its group. "2%" (all values times 1.02), "0.2 sd", 5 (a shift in the unit of the column), "1%
         outliers", a mapping from columns to these, a function from a pool of samples to a changed pool, or
-        `kabc.KernelDistance`. With `n_clusters` too, the run ends at whichever answer is certified first.
+        `kabc.KernelDistance`; of quantiles of one column: {"p50": "2%", "p99": "10%"}. With `n_clusters` too, the run
+        ends at whichever answer is certified first.
     seed : int, optional
         The same seed gives the same answer. Default: a fresh one, which is recorded in the result.
     names : sequence, optional
@@ -171,9 +173,6 @@ def cluster(
     2
     """
     started = time.perf_counter()
-    workers = None if workers is None else whole_number("workers", workers, 1)
-    if executor is not None and not isinstance(executor, Executor):
-        raise SettingsError(f"executor must be a concurrent.futures.Executor, got {executor!r}")
     if not isinstance(strategy_options, Mapping | None):
         raise SettingsError(f"strategy_options must be a mapping name -> value, got {describe(strategy_options)}")
     settings = Settings(
@@ -190,6 +189,7 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
+    place = Place(workers, executor, on_worker_loss)
     show = Ticker.of(progress)
     try:
         reading = Reading(arm, values, types, missing, order, where)
@@ -199,24 +199,45 @@ def cluster(
             settings = replace(settings, kernel=suitable_kernel(opened))
         sources = Sources(opened, names, settings.seed)
         sources.strings = Strings(types if opened is arms else None) if settings.bets else None
-        settings = replace(settings, columns=sources.columns)
         settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
         sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
-        sources.workers = Workers.of(executor, workers, sources.arms, on_worker_loss)
-        listeners = [] if on_round is None else [on_round]
-        with run_interrupts(show) as interrupts:
-            return _closed(sources, Run(settings, sources, show, listeners, started, interrupts))
+        return run_on(settings, sources, place, show, on_round, started)
     finally:
         show.done()
 
 
-def _closed(sources: Sources, run: Run) -> Result:
-    """The answer of a run whose arms are closed, however it ends."""
-    try:
-        sources.check_workers()
-        result = run.result()
-    except BaseException:
-        sources.close()  # if that fails too, the first error is the one to know of
-        raise
-    wrong = sources.close()
-    return replace(result, notes=(*result.notes, *wrong)) if wrong else result
+@dataclass(frozen=True)
+class Place:
+    """Where samples are drawn."""
+
+    workers: int | None
+    executor: Executor | None
+    on_worker_loss: OnWorkerLoss
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole_number("workers", self.workers, 1)
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise SettingsError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+
+    def workers_for(self, arms: Sequence[Arm]) -> Workers:
+        """The workers for these arms."""
+        return Workers.of(self.executor, self.workers, arms, self.on_worker_loss)
+
+
+def run_on(
+    settings: Settings, sources: Sources, place: Place, show: Ticker, on_round: Listener | None, started: float
+) -> Result:
+    """Run to the end, and close the arms, however it ends."""
+    settings = replace(settings, columns=sources.columns)
+    sources.workers = place.workers_for(sources.arms)
+    listeners = [] if on_round is None else [on_round]
+    with run_interrupts(show) as interrupts:
+        try:
+            sources.check_workers()
+            result = Run(settings, sources, show, listeners, started, interrupts).result()
+        except BaseException:
+            sources.close()  # if that fails too, the first error is the one to know of
+            raise
+        wrong = sources.close()
+        return replace(result, notes=(*result.notes, *wrong)) if wrong else result

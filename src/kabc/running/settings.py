@@ -115,7 +115,8 @@ class Settings:
                 f"strategy {chosen!r} needs no kernel, got {self.kernel!r}; leave it out, or use 'kabc'"
             )
         self._check_end(chosen, n_arms)
-        self._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
+        longest = replace(self, block=2) if self.block == AUTO else self  # some refuse blocks
+        longest._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
 
     def _check_tolerance(self, name: str) -> None:
         if (self.tolerance is None) != (name != TOLERANCE):

@@ -31,7 +31,7 @@ class Sources:
     """Arms with their names, and how many samples of each were drawn."""
 
     def __init__(self, arms: Arms, names: Sequence[Hashable] | None, seed: int) -> None:
-        named = _named(arms, names)
+        named = named_arms(arms, names)
         if len(named) < 2:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
         # random numbers: keys (arm,) shuffle the pools, keys (arm, round) are for draws; no key is used twice
@@ -223,7 +223,8 @@ def _picklable(arm: Arm) -> bool:
     return True
 
 
-def _named(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable, ArmLike]]:
+def named_arms(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable, ArmLike]]:
+    """The arms with their names; refused where they are not arms, or two have one name."""
     if isinstance(arms, Mapping):
         if names is not None:
             raise ArmError("names are given twice: by the mapping of arms and by names=; leave names= out")

@@ -58,11 +58,14 @@ class Watch:
             in_order = getattr(source, "in_order", None)
             rows = in_order(self._dense) if callable(in_order) else None
             if rows is not None:
-                self.hear(arm, rows)
+                self._listen(arm, rows)
                 self._pools.add(arm)
 
     def hear(self, arm: int, samples: ArrayLike) -> None:
         """The next samples of an arm. Samples that are no rows are left to the strategy to refuse."""
+        self._listen(arm, samples)
+
+    def _listen(self, arm: int, samples: ArrayLike) -> None:
         if arm in self._pools:
             return
         given = rows_of(samples)

@@ -9,8 +9,7 @@ import numpy as np
 
 from kabc.core.arrays import Array
 from kabc.core.scores.maps import FeatureMap
-from kabc.strategies.tolerance import ToleranceKABC
-from kabc.strategies.tolerance.either import Either
+from kabc.strategies.tolerance.either import Either, Within
 
 
 class Blind(FeatureMap):
@@ -24,14 +23,14 @@ class Blind(FeatureMap):
 
 
 def play(
-    strategy: ToleranceKABC | Either,
+    strategy: Within | Either,
     means: Sequence[float],
     seed: int = 0,
     *,
     most: int = 20_000,
     spreads: Sequence[float] | None = None,
     d: int = 1,
-) -> ToleranceKABC | Either:
+) -> Within | Either:
     """Run it on normal arms until it stops, or until it has this many samples."""
     rng = np.random.default_rng(seed)
     wide = spreads or [1.0] * len(means)

@@ -197,6 +197,7 @@ def test_with_a_number_of_groups_the_first_certified_answer_stands() -> None:
 
 def test_a_number_of_groups_that_is_too_large_ends_as_the_same_within_the_tolerance() -> None:
     strategy = tolerance_strategy(4, 3, 0.05, tolerance="1 sd", maps=[Scaled()])
+    assert isinstance(strategy, Either)
     play(strategy, [0.0, 0.0, 4.0, 4.0])
     assert strategy.status == "decided"
     assert strategy.recommend().groups == ((0, 1), (2, 3))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +67,16 @@ class QuantileBets:
         expect_columns(points, 1)
         self._sorted[arm] = np.sort(np.concatenate([self._sorted[arm], points[:, 0]]), kind="stable")
 
+    def estimates(self, probabilities: Sequence[float] | None = None) -> Array:  # (N, Q)
+        """Quantiles of the samples of each arm, without any promise; NaN without samples."""
+        asked = self.probabilities if probabilities is None else tuple(probabilities)
+        found = np.full((len(self._sorted), len(asked)), np.nan)
+        for arm, values in enumerate(self._sorted):
+            if len(values):
+                ranks = np.ceil(np.array(asked) * len(values)).astype(np.intp)
+                found[arm] = values[np.clip(ranks - 1, 0, len(values) - 1)]
+        return found
+
     def intervals(self, log_inverse_alpha: float) -> Array:  # (N, Q, 2)
         """Lower and upper end for each arm and quantile; each side is wrong with probability at most alpha, ever.
 
@@ -84,8 +95,9 @@ class QuantileBets:
         ends = np.empty((len(self._sorted), len(self.probabilities), 2))
         lengths, own = np.unique(self.counts, return_inverse=True)
         for place, p in enumerate(self.probabilities):
-            below = least_ones(lengths, p, log_inverse_alpha)[own]  # (N,)
-            above = least_ones(lengths, 1 - p, log_inverse_alpha)[own]
+            below, above = (
+                np.array(_least_ones(tuple(lengths.tolist()), one, log_inverse_alpha))[own] for one in (p, 1 - p)
+            )  # (N,) each
             for arm, values in enumerate(self._sorted):
                 r, s = below[arm], above[arm]
                 ends[arm, place] = (
@@ -120,6 +132,12 @@ def least_ones(n: Counts, p: float, log_inverse_alpha: float) -> Counts:  # (m,)
         rejected = (log_wealth(np.maximum(middle, 0), n, p) >= log_inverse_alpha) & (middle >= 0)
         low, high = np.where(rejected, middle, low), np.where(rejected | (middle < 0), high, middle)
     return np.asarray(high, dtype=np.int64)  # (24.2)
+
+
+@lru_cache(maxsize=4096)
+def _least_ones(lengths: tuple[int, ...], p: float, log_inverse_alpha: float) -> tuple[int, ...]:
+    """Remembered: runs with the same settings have the same numbers of samples, round by round."""
+    return tuple(least_ones(np.array(lengths, dtype=np.int64), p, log_inverse_alpha).tolist())
 
 
 class QuantileMargins(NamedTuple):

@@ -13,6 +13,30 @@ DIFFERENT, SAME, OPEN = "different", "same", "open"
 
 
 @dataclass(frozen=True, eq=False)
+class QuantileVerdicts:
+    """Margins of one quantile, for all pairs.
+
+    Attributes
+    ----------
+    name : "p99".
+    tolerance : the largest difference that does not matter, in `unit`.
+    unit : as it stands behind a number: "%".
+    same_within, apart_at_least : bounds on the difference from above (infinite: none yet) and below (0: none yet), in
+        `unit`, (N, N).
+    """
+
+    name: str
+    tolerance: float
+    unit: str
+    same_within: Array  # (N, N)
+    apart_at_least: Array  # (N, N)
+
+    def within(self, size: str) -> str:
+        """This quantile with a size, in words: "p99 within 8 %"."""
+        return f"{self.name} within {size} {self.unit}"
+
+
+@dataclass(frozen=True, eq=False)
 class Verdicts:
     """Verdicts and margins of all pairs.
 
@@ -20,13 +44,14 @@ class Verdicts:
     ----------
     tolerance : the tolerance as it was said: "2 %".
     unit : of the margins, as it stands behind a number: "%".
-    eps : the tolerance as a distance of mean features.
+    eps : the tolerance as a distance of mean features; NaN for quantiles, which are compared without features.
     equivalents : the tolerance in other units, in words.
     verdicts : "different", "same" or "open", (N, N).
     same_within, apart_at_least : bounds on the distance of each pair from above (infinite: none yet) and below (0: none
-        yet), in `unit`, (N, N).
-    same_distance, apart_distance : the same bounds as distances of mean features, (N, N).
+        yet), in `unit`, (N, N). Of several quantiles: the largest, where each is measured by its own tolerance.
+    same_distance, apart_distance : the same bounds as distances of mean features, (N, N); NaN for quantiles.
     between : arms that differ from a group, but by less than the tolerance as far as was seen: a chain.
+    quantiles : margins of each quantile, for a tolerance that is about quantiles.
     """
 
     tolerance: str
@@ -39,3 +64,11 @@ class Verdicts:
     same_distance: Array  # (N, N)
     apart_distance: Array  # (N, N)
     between: tuple[int, ...] = ()
+    quantiles: tuple[QuantileVerdicts, ...] = ()
+
+    @property
+    def near(self) -> str:
+        """What two arms that are the same have, in words."""
+        if not self.quantiles:
+            return f"within {self.tolerance}"
+        return ", ".join(one.within(f"{one.tolerance:.6g}") for one in self.quantiles)

@@ -28,7 +28,9 @@ _MOST_ROWS = 6  # of arms that were set aside or failed; more are folded
 
 def answer_section(result: Result) -> str:
     """The answer with its doubts, then arms that were not measured and tries that failed."""
-    mark = "✓" if result.certified else "!" if result.status in ("contradicted", "doubtful") else "?"
+    good = result.verdict == "same" if result.reference else result.certified
+    bad = result.status in ("contradicted", "doubtful") or result.verdict == "different"
+    mark = "✓" if good else "!" if bad else "?"
     said = headline(result).removesuffix(".")
     parts = [
         f"<p><strong>{clean(f'{mark} {said[0].upper()}{said[1:]}.')}</strong></p>",
@@ -38,12 +40,14 @@ def answer_section(result: Result) -> str:
         _doubts(result),
         _needs(result),
     ]
-    kind = "yes" if result.certified else "no"
+    kind = "yes" if good else "no"
     return f'<div class="verdict {kind}">{"".join(parts)}{_facts(result)}</div>\n{_aside(result)}{_failures(result)}'
 
 
 def _sentence(result: Result) -> str:
     """What is certified, and what is a guess."""
+    if result.reference:
+        return " ".join(f"{line[0].upper()}{line[1:]}." for line in certified_lines(result))
     arms, groups = counted(len(by_group(result)), "arm"), len(result.groups)
     if result.certified:
         return f"{arms} in {counted(groups, 'group')}. What this rests on is said under “What is certified”."
@@ -98,6 +102,9 @@ def _facts(result: Result) -> str:
         ),
         "Delta": f"{result.delta:g}",
     }
+    if result.reference:
+        kept = {"Samples": facts["Samples"], "Delta": facts["Delta"]}
+        facts = {"Arms of the reference": f"{len(result.reference):,}", **kept}
     if result.k_doubt is not None:
         facts["K"] = k_doubt(result)[0].removeprefix("K: ")
     if result.price:

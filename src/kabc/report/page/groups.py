@@ -9,6 +9,7 @@ from kabc.core.words import counted
 from kabc.report.nodes import names_of, plain
 from kabc.report.page.tags import Row, badge, details, name, table
 from kabc.report.svg import clean
+from kabc.results import gate
 from kabc.results.effects.values import ColumnEffect, Effects
 from kabc.results.effects.words import (
     MOST_COLUMNS,
@@ -30,7 +31,7 @@ _MOST_ROWS = 200  # of the table of effects
 _MOST_LEVELS = 6
 
 _HEADS = ["Group", "Column", "Samples kept", "Median", "5 %", "95 %", "Mean", "SD", "Against the largest group"]
-_NUMBERS = (0, 2, 3, 4, 5, 6, 7)
+_NUMBERS: tuple[int, ...] = (0, 2, 3, 4, 5, 6, 7)
 _SAID = (
     "They are no part of the guarantee, because samples were drawn adaptively. Spread is the distance from the 5 % to "
     "the 95 % quantile. What distinguishes a group most comes first."
@@ -38,7 +39,10 @@ _SAID = (
 
 
 def groups_section(result: Result) -> str:
-    """A card for each group, the smallest first."""
+    """A card for each group, the smallest first; of a check, its arms."""
+    if result.reference:
+        lines = "".join(f"<p>{clean(line[0].upper() + line[1:])}</p>" for line in gate.arm_lines(result))
+        return f"<h2>Arms</h2>{lines}\n"
     texts = dict(zip(result.names, names_of(result), strict=True))
     ordered = sorted(enumerate(result.groups), key=lambda entry: len(entry[1]))
     cards = [_card(result, group, [texts[arm] for arm in arms]) for group, arms in ordered[:_MOST_CARDS]]
@@ -98,30 +102,34 @@ def effects_section(result: Result) -> str:
     effects = result.effects
     if not effects.groups:
         return ""
-    rows = group_rows(effects)
+    rows, heads, numbers = group_rows(effects), _HEADS, _NUMBERS
+    if result.reference:  # the arm and its reference, by their names
+        rows = group_rows(effects, than="")
+        called = {str(number): name(text) for number, text in enumerate(names_of(result), 1)}
+        rows = [[called[str(row[0])], *row[1:-1], "the reference" if row[0] == "1" else row[-1]] for row in rows]
+        heads, numbers = ["Arm", *_HEADS[1:-1], "Against the reference"], _NUMBERS[1:]
     more = len(rows) - _MOST_ROWS
     left_out = f" {counted(more, 'row')} with smaller effects left out." if more > 0 else ""
-    shown = table(_HEADS, rows[:_MOST_ROWS], _NUMBERS, "Effects")
+    shown = table(heads, rows[:_MOST_ROWS], numbers, "Effects")
     said = f"Estimates from the samples kept, with {intervals(effects)}. {_SAID}{left_out}"
     return f'<h2>Effects</h2><p class="soft">{clean(said)}</p>{shown}\n'
 
 
-def group_rows(effects: Effects) -> list[Row]:
-    """A row for each group and column; columns that distinguish most come first."""
+def group_rows(effects: Effects, than: str | None = None) -> list[Row]:
+    """A row for each group and column; columns that distinguish most come first. `than`: instead of " group 1"."""
     found = {(group.number, one.column): one for group in effects.groups for one in group.columns}
     numbers = [group.number for group in effects.groups]
     return [
-        _group_row(number, found[number, title], effects.reference)
+        _group_row(number, found[number, title], f" group {effects.reference}" if than is None else than)
         for title in effects.ranked_columns
         for number in numbers
         if (number, title) in found
     ]
 
 
-def _group_row(number: int, column: ColumnEffect, reference: int | None) -> Row:
+def _group_row(number: int, column: ColumnEffect, than: str) -> Row:
     against = "; ".join(
-        contrast_text(contrast, f" group {reference}" if place == 0 else "")
-        for place, contrast in enumerate(column.contrasts)
+        contrast_text(contrast, than if place == 0 else "") for place, contrast in enumerate(column.contrasts)
     )
     kept = [str(number), name(plain(column.column)), f"{column.n:,}"]
     return [*kept, *_figures(column), clean(against) or "the largest group"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from kabc.report.nodes import names_of
 from kabc.report.svg import clean
 from kabc.results.origin import Origin, day_and_time
 from kabc.results.values import Result
@@ -14,6 +15,9 @@ _LONGEST = 600  # letters of a source or a command
 
 def title_of(result: Result) -> str:
     """The title of a report that was given none: the question, with the name of the file if there is one."""
+    if result.reference:
+        reference, this = names_of(result)
+        return f"Is {this} the same as {reference}?"
     source = "" if result.origin is None else result.origin.source
     is_file = bool(PurePath(source).suffix) and not any(sign in source for sign in (" ", ":", "\n"))
     return f"{PurePath(source).name}: which arms are the same?" if is_file else _QUESTION

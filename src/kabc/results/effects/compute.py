@@ -22,7 +22,9 @@ _NONE: Array = np.empty(0)
 
 
 def effects_of(result: Result) -> Effects:
-    """All groups against the largest one, and every arm against all others."""
+    """All groups against the largest one, all arms against all others. Of a check: the arm against its reference."""
+    if result.reference and result.labels != (0, 1):
+        result = replace(result, labels=(0, 1))  # whether they are the same or not
     kept, columns = kept_arms(result), readable_columns(result)
     if not columns:
         return Effects()

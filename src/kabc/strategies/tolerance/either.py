@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.kernels import Kernel
@@ -16,7 +17,12 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Request, Stepwise, checked_samples
+from kabc.strategies.gate.strategy import Gate
+from kabc.strategies.tolerance.quantiles import QuantileKABC
+from kabc.strategies.tolerance.reading import is_about_quantiles
 from kabc.strategies.tolerance.strategy import ToleranceKABC
+
+Within = ToleranceKABC | QuantileKABC
 
 EXACT = 0.5  # part of delta for the answer that takes the number of groups for granted
 
@@ -33,16 +39,33 @@ def tolerance_strategy(
     seed: int = 0,
     block: int = 1,
     check_k: bool = True,
-) -> ToleranceKABC | Either:
-    """Tolerance KABC; with a number of groups beside Anytime KABC, on the same samples."""
+    gate: bool = False,
+) -> Within | Either | Gate:
+    """Tolerance KABC, or Quantile KABC; with a number of groups beside Anytime KABC, on the same samples.
+
+    With `gate`, the two arms of `kabc.check`.
+    """
     options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
+    if gate:
+        return Gate(n_arms, n_clusters, delta, tolerance=tolerance, **options)
     if n_clusters is None:
-        return ToleranceKABC(n_arms, None, delta, tolerance=tolerance, **options)
+        return _within(n_arms, delta, tolerance, options)
     return Either(n_arms, n_clusters, delta, tolerance=tolerance, check_k=check_k, **options)
 
 
+def _within(n_arms: int, delta: float, tolerance: object, options: Mapping[str, Any]) -> Within:
+    """The strategy for this kind of tolerance."""
+    if not is_about_quantiles(tolerance, options.get("columns", ())):
+        return ToleranceKABC(n_arms, None, delta, tolerance=tolerance, **options)
+    known = {name: options[name] for name in ("columns", "block") if name in options}
+    for name, value in options.items():
+        if name not in (*known, "seed") and value is not None:
+            raise SettingsError(f"a tolerance of quantiles needs no {name}, got {value!r}; leave it out")
+    return QuantileKABC(n_arms, None, delta, tolerance=tolerance, **known)
+
+
 class Either(Stepwise):
-    """Anytime KABC with K groups and Tolerance KABC, each with half of delta, on the same samples.
+    """Anytime KABC with K groups and Tolerance KABC (or Quantile KABC), each with half of delta, on the same samples.
 
     An arm is drawn as often as the one that asks for more wants it; the other gets the first of these samples.
     """
@@ -59,11 +82,11 @@ class Either(Stepwise):
         self.block = options.get("block", 1)
         common = {name: options[name] for name in ("maps", "seed", "block") if name in options}
         self.exact = AnytimeKABC(n_arms, n_clusters, EXACT * self.delta, check_k=check_k, **common)
-        self.within = ToleranceKABC(n_arms, None, (1 - EXACT) * self.delta, tolerance=tolerance, **options)
-        self._parts: tuple[AnytimeKABC, ToleranceKABC] = (self.exact, self.within)
+        self.within = _within(n_arms, (1 - EXACT) * self.delta, tolerance, options)
+        self._parts: tuple[AnytimeKABC, Within] = (self.exact, self.within)
 
     @property
-    def _ended(self) -> AnytimeKABC | ToleranceKABC:
+    def _ended(self) -> AnytimeKABC | Within:
         """The one whose answer stands."""
         return self.exact if self.exact.status == "decided" else self.within
 

@@ -1,9 +1,14 @@
-"""Tolerances that this strategy can measure."""
+"""Which kind of tolerance is meant, before the first sample wherever that can be told."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from kabc.core.errors import SettingsError
-from kabc.core.tolerances import QuantileTolerance, Tolerance
+from kabc.core.tolerances import QuantileTolerance, Tolerance, parse
+from kabc.core.tolerances.quantiles import probability
+
+_ONE = ("value",)  # a column without a name
 
 
 def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
@@ -11,3 +16,23 @@ def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
     if isinstance(tolerance, QuantileTolerance):
         raise SettingsError(f"tolerance {tolerance.words} is about quantiles; use the strategy for quantiles")
     return tolerance
+
+
+def by_quantiles(tolerance: object, columns: Sequence[str]) -> QuantileTolerance:
+    """A tolerance that is about quantiles."""
+    found = parse(tolerance, columns or _ONE)
+    if not isinstance(found, QuantileTolerance):
+        raise SettingsError(f"tolerance {found.words} is not about quantiles; say {{'p50': '2%', 'p99': '10%'}}")
+    return found
+
+
+def is_about_quantiles(tolerance: object, columns: Sequence[str]) -> bool:
+    """Whether it names quantiles; nonsense is refused. A mapping of columns whose names are not known yet does not."""
+    if not columns and isinstance(tolerance, Mapping) and _names_columns(tolerance):
+        return False
+    return isinstance(parse(tolerance, columns or _ONE), QuantileTolerance)
+
+
+def _names_columns(tolerance: Mapping[object, object]) -> bool:
+    """Whether a mapping names things, and none of them is a quantile."""
+    return bool(tolerance) and all(probability(str(key)) is None for key in tolerance)
