@@ -11,7 +11,7 @@ import pytest
 
 import kabc
 from kabc import Result, SettingsError
-from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME
+from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, QuantileVerdicts
 from kabc.report import group_values, report_html, verdict_map
 from kabc.report.svg import draw_column, draw_verdicts
 from kabc.report.verdict_map import KINDS
@@ -114,6 +114,29 @@ def test_the_page_has_the_map_the_margins_and_the_arms_between() -> None:
     facts = re.findall(r"<dt>(Pairs \w+)</dt><dd>(\d+)</dd>", text)
     assert facts == [("Pairs same", "1"), ("Pairs different", "2"), ("Pairs open", "0")]
     assert "Within a tolerance" not in report_html(full_result([0, 1, 0]))
+
+
+def test_a_single_group_has_no_other_arm() -> None:
+    text = report_html(within(full_result([0, 0, 0])))
+    assert "<td>any two within 2.5 %</td>" in text
+
+
+def test_groups_of_a_quantile_tolerance_are_proven_pair_by_pair() -> None:
+    quantile = QuantileVerdicts("p99", 10.0, "%", np.full((3, 3), 8.21), np.zeros((3, 3)))
+    unknown = np.full((3, 3), np.nan)
+    result = within(
+        full_result([0, 0, 1]),
+        tolerance="p99 by 10 %",
+        unit="times the tolerance",
+        eps=np.nan,
+        same_distance=unknown,
+        apart_distance=unknown,
+        quantiles=(quantile,),
+    )
+    assert verdict_map(result).tip(0, 1).startswith("arm 0 and arm 1: same, p99 within 10 %; apart at most 2.5 times")
+    text = report_html(result)
+    assert "any two have p99 within 8.3 %" in text
+    assert "the two arms are within the tolerance of each other" in text
 
 
 def test_an_undecided_page_says_what_is_certified_of_pairs() -> None:

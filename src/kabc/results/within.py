@@ -63,8 +63,9 @@ def margins_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> li
     arms = _numbers(result, group)
     others = [arm for arm, label in enumerate(result.labels) if label >= 0 and arm not in set(arms)]
     least = float(found.apart_at_least[np.ix_(arms, others)].min(initial=math.inf))
-    far = f"at least {rounded_down(least)} {found.unit}".rstrip() + " from any other arm"
-    return [*filter(None, [_any_two(found, arms)]), *([far] if 0 < least < math.inf else [])]
+    known = 0 < least < math.inf
+    far = f"{f'at least {rounded_down(least)} {found.unit}'.rstrip()} from any other arm" if known else ""
+    return [*filter(None, [_any_two(found, arms), far])]
 
 
 def _numbers(result: Result, group: Sequence[Hashable]) -> list[int]:

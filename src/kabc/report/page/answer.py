@@ -97,7 +97,7 @@ def _facts(result: Result) -> str:
         "Samples": f"{result.n_samples:,}",
         **(
             {"Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}"}
-            if result.tolerance is None
+            if result.tolerance is None or result.reference
             else {f"Pairs {kind}": f"{count:,}" for kind, count in verdict_counts(result.tolerance).items()}
         ),
         "Delta": f"{result.delta:g}",

@@ -21,8 +21,8 @@ _OF_EACH_OTHER = "The same means: the two arms are within the tolerance of each 
 
 
 def verdicts_section(result: Result) -> str:
-    """The section; nothing without a tolerance or without groups."""
-    if result.tolerance is None or not result.groups:
+    """The section; nothing without a tolerance or without groups, and for a check, whose one verdict is its answer."""
+    if result.tolerance is None or not result.groups or result.reference:
         return ""
     verdicts = verdict_map(result)
     each = "a pair of groups; on the diagonal, a group with itself" if verdicts.nodes.are_groups else "a pair of arms"
