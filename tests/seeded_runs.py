@@ -1,7 +1,8 @@
 """Seeded runs of every strategy, and what each of them found, as plain values.
 
-`python -m tests.seeded_runs` writes tests/golden/seeded_runs.json. Write it again only for a change of a method that is
-meant to change samples, evidence or labels, and say so in the changelog.
+`OPENBLAS_CORETYPE=Haswell python -m tests.seeded_runs` writes tests/golden/seeded_runs.json, with the rounding of all
+tests (tests/conftest.py). Write it again only for a change of a method that is meant to change samples, evidence or
+labels, and say so in the changelog.
 """
 
 from __future__ import annotations

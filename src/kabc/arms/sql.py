@@ -180,8 +180,6 @@ def _engine(database: str) -> Engine:
         url: URL = sqlalchemy.make_url(database)
         if url.drivername in ("postgres", "postgresql"):
             url = url.set(drivername="postgresql+psycopg")
-        if url.get_backend_name() == "sqlite":
-            _existing(url.database or "")  # SQLite would create a missing file
         engine: Engine = sqlalchemy.create_engine(url)
     except sqlalchemy.exc.NoSuchModuleError:
         raise SettingsError(
@@ -195,6 +193,8 @@ def _engine(database: str) -> Engine:
     except ModuleNotFoundError as error:
         extra = "'kabc[postgres]'" if url.get_backend_name() == "postgresql" else str(error.name)
         raise SettingsError(f"database {_shown(url)!r} needs {error.name}; pip install {extra}") from None
+    if url.get_backend_name() == "sqlite":
+        _existing(url.database or "")  # SQLite would create a missing file
     return engine
 
 

@@ -74,7 +74,7 @@ class Encoder:
 
     def __call__(self, block: Block) -> Array:  # columns of n values -> (n, d)
         """The numbers of a block of rows. Fewer than n rows only with missing="drop"."""
-        parts = [self._part(column, np.asarray(block[column])) for column in self.columns]
+        parts = [self._part(column, _as_array(block[column])) for column in self.columns]
         gone = [absent for _, absent in parts]
         if self.missing == "raise":
             for column, absent in zip(self.columns, gone, strict=True):
@@ -131,6 +131,12 @@ class Encoder:
         """Keep which category a code stands for. Only people need it; tests use the codes alone."""
         if len(known) < _MOST_REMEMBERED:
             known |= {code: text for code, text, gone in zip(codes, texts, absent, strict=True) if not gone}
+
+
+def _as_array(values: Any) -> NDArray[Any]:
+    """The values of a column. Texts stay as they are: an array of characters would lose a NUL at their ends."""
+    found = np.asarray(values)
+    return np.array(values, dtype=object) if found.dtype.kind == "U" and not isinstance(values, np.ndarray) else found
 
 
 def one_of(name: str, value: object, allowed: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.5
 _MOST_DEATHS = 3  # in a row
+_PATIENCE = 1.0  # seconds after which people want to know what it waits for
 
 Piece = tuple[int, int]  # its place in the order, its arm
 
@@ -153,7 +154,7 @@ class Away:
             stop = getattr(self._sources.arms[arm], "stop", None)
             if callable(stop):
                 stop()
-        if not all(future.done() for future in under_way):
+        if wait(under_way, timeout=_PATIENCE).not_done:
             self._drawing.show.now("ending: waiting for draws that are under way; interrupt again to leave them")
         wait(under_way)
         for future, arm in under_way.items():

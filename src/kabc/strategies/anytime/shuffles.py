@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import gammaincc
 
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import FeatureMap
@@ -115,6 +114,8 @@ def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np
         return 1.0
     spread, centre, variance = spread[varied], centre[varied], variance[varied]
     # Spreads of shuffled samples are about gamma distributed. This only puts maps and groups on one scale.
+    from scipy.special import gammaincc  # loaded on first use
+
     tail = np.maximum(gammaincc(np.square(centre) / variance, spread * centre / variance), _TINIEST)
     total = np.power(tail, -_SHARPNESS).sum(axis=0)  # T
     return float(np.mean(total >= total[0] * (1 - _ROUNDING)))
