@@ -13,15 +13,15 @@ _MARGIN = (
     "core/evidence/test_sameness.py::test_a_margin_is_the_smallest_eps_for_which_some_share_has_beaten_every_direction"
 )
 _LOWER = "core/evidence/test_sameness.py::test_a_lower_margin_is_where_the_average_wealth_reaches_the_level"
-_FORM = "core/evidence/test_sameness.py::test_the_quadratic_form_is_the_product_of_the_bets"
+_FORM = "core/evidence/test_sameness.py::test_the_quadratic_form_is_just_below_the_product_of_the_bets"
 
 MUTANTS = (
     Mutant(
         "core/evidence/sameness_tuning.py",
-        "np.asarray(-np.log1p(-lam) - lam)",
-        "np.asarray(np.square(lam) / 2)",
+        "np.asarray(-np.log1p(-x) - x)",
+        "np.asarray(np.square(x) / 2)",
         "psi of a Gaussian law",
-        "core/evidence/test_sameness_tuning.py::test_the_inequality_of_the_proof_holds_from_minus_one_on_and_touches",
+        "core/evidence/test_sameness_tuning.py::test_the_inequality_of_the_proof_holds_from_minus_x_on_and_touches",
     ),
     Mutant(
         _BETS,
@@ -46,17 +46,38 @@ MUTANTS = (
     ),
     Mutant(
         _BETS,
-        "eta, weight = lam / c, psi(lam) / c**2",
-        "eta, weight = lam / c, 0.9 * psi(lam) / c**2",
+        "np.square(eta)[:, None] * steepness(",
+        "0.9 * np.square(eta)[:, None] * steepness(",
         "the square counts too little",
         _EDGE,
     ),
     Mutant(
         _BETS,
-        "eta, weight = lam / c, psi(lam) / c**2",
-        "c = 0.9 * c; eta, weight = lam / c, psi(lam) / c**2",
+        "eta = self._lambda[which] / c",
+        "eta = self._lambda[which] / (0.9 * c)",
         "a bound of |z| that is not kept",
         _EDGE,
+    ),
+    Mutant(
+        _BETS,
+        "eta[:, None] * np.sqrt(squares)",
+        "eta[:, None] * np.sqrt(squares).mean(axis=1, keepdims=True)",
+        "long differences pay like those of mean length",
+        _FORM,
+    ),
+    Mutant(
+        _BETS,
+        'squares = np.einsum("abd,abd->ab", around, around)',
+        'squares = np.einsum("abd,abd->ab", z, z)',
+        "the length without the centre",
+        _FORM,
+    ),
+    Mutant(
+        "core/evidence/sameness_tuning.py",
+        "series = 0.5 + x / 3 + np.square(x) / 4",
+        "series = 0.45 + x / 3 + np.square(x) / 4",
+        "short differences pay too little",
+        "core/evidence/test_sameness_tuning.py::test_the_steepness_has_no_jump_and_grows_from_one_half",
     ),
     Mutant(
         _BETS,
@@ -88,9 +109,16 @@ MUTANTS = (
     ),
     Mutant(
         _BETS,
-        "- psi(APART_LAMBDAS) * spread[:, None]",
-        "- psi(APART_LAMBDAS) / 2 * spread[:, None]",
-        "the square counts half",
+        "np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2)",
+        "(eta[:, :, None] * around[:, None]).sum(axis=2)",
+        "a gain without its logarithm",
+        _CLOSER,
+    ),
+    Mutant(
+        _BETS,
+        "+ eta * middle[:, None] * z.shape[1]",
+        "+ eta * np.abs(along).sum(axis=1)[:, None]",
+        "what the centre gives back is not predictable",
         _CLOSER,
     ),
     Mutant(

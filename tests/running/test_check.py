@@ -134,13 +134,16 @@ def test_rows_that_depend_on_each_other_make_it_doubtful_and_the_arm_is_named() 
 
 
 def test_live_arms_of_a_pool_are_watched_one_by_one() -> None:
-    state = {"n": 0}
+    state = {"last": 0.0}
 
-    def drifting(n: int, rng: np.random.Generator) -> Any:
-        state["n"] += n
-        return rng.normal(0.05 * state["n"], 1.0, n)
+    def sticky(n: int, rng: np.random.Generator) -> Any:
+        found = []
+        for step in rng.normal(size=n):
+            state["last"] = 0.8 * state["last"] + 0.6 * step  # a standard normal law that remembers
+            found.append(state["last"])
+        return np.array(found)
 
-    result = check({"a": normal(0), "b": drifting, "c": normal(0)}, this="c", tolerance="0.3 sd", max_samples=2_000)
+    result = check({"a": normal(0), "b": sticky, "c": normal(0)}, this="c", tolerance="0.3 sd", max_samples=2_000)
     assert result.status == "doubtful" and result.assumptions[0].what.endswith("(b)")
 
 

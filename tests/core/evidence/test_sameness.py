@@ -10,9 +10,9 @@ import pytest
 
 from kabc.core.arrays import Array
 from kabc.core.embeddings.grid import GridFourier
-from kabc.core.embeddings.pilots import farthest
+from kabc.core.embeddings.pilots import farthest, feature_distance, pilot_features, typical_bandwidths
 from kabc.core.errors import SampleError, SettingsError
-from kabc.core.evidence.sameness import RATIOS, SHARES, ApartBets, SameBets, samples_needed
+from kabc.core.evidence.sameness import APART_LAMBDAS, RATIOS, SHARES, ApartBets, SameBets, samples_needed
 from kabc.core.evidence.trust_region import largest
 
 L = math.log(40)
@@ -29,33 +29,73 @@ def same_bets(sup: float = 2.0, eps: float = 0.3) -> SameBets:
     return SameBets(5, 3, sup, eps, 0.025)
 
 
-def literal_log_bets(bets: SameBets, z: Array, w: Array, eps: float) -> float:  # (5, b, D), (D,)
-    """The sum of log f_w of statement 0 for these differences, one after the other, with the bets as they stand."""
-    lam = float(bets._lambda[0])
+def unit_vectors(rng: np.random.Generator, n: int) -> Array:  # -> (n, 3)
+    w = rng.normal(size=(n, 3))
+    return np.asarray(w / np.linalg.norm(w, axis=1, keepdims=True))
+
+
+def log_form(bets: SameBets, w: Array, eps: float, r: float = 1.0) -> Array:  # (n, D) -> (n,)
+    """The log evidence of statement 0 against each direction, for the share that bets r lambda."""
+    quadratic = np.einsum("wi,ij,wj->w", w, bets._C[0], w)
+    return np.asarray(r * (eps * bets._total[0] - w @ bets._b[0]) - r**2 * quadratic)
+
+
+def literal_log_bets(bets: SameBets, z: Array, w: Array, eps: float) -> tuple[float, Array, float]:  # (b, D), (D,)
+    """Sums over these differences, one after the other, with the bets of statement 0 as they stand.
+
+    The quadratic form; the product of 1 + eta e that it is a bound of, for each ratio; a form that takes every
+    difference to be as long as it can be.
+    """
     m, c = (one[0] for one in bets._centre(np.array([0])))
     assert c >= 2 + np.linalg.norm(m)
-    total = 0.0
-    for one in z[0]:
-        xi = -(w @ one) / c
-        total += lam * (xi + eps / c) - (-math.log(1 - lam) - lam) * (xi + (w @ m) / c) ** 2
-    return total
+    form, product, longest = 0.0, np.zeros(len(RATIOS)), 0.0
+    for one in z:
+        eta, e, r = float(bets._lambda[0]) / c, -(w @ (one - m)), float(np.linalg.norm(one - m))
+        linear = eta * (eps - w @ one)
+        form += linear - (-math.log(1 - eta * r) - eta * r) / r**2 * e**2
+        product += np.log1p(RATIOS * eta * e) + RATIOS * eta * (eps - w @ m)
+        longest += linear - (-math.log(1 - eta * c) - eta * c) / c**2 * e**2
+    return form, product, longest
 
 
-def test_the_quadratic_form_is_the_product_of_the_bets() -> None:
+def test_the_quadratic_form_is_just_below_the_product_of_the_bets() -> None:
     rng = np.random.default_rng(0)
-    bets, directions = same_bets(), rng.normal(size=(20, 3))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    eps, literal, lambdas = 0.21, np.zeros(20), set()
+    bets, w, eps = same_bets(), unit_vectors(rng, 20), 0.21
+    form, product, longest, lambdas = np.zeros(20), np.zeros((20, len(RATIOS))), np.zeros(20), set()
     for size in (1, 5, 40, 3, 90, 200):
         z = differences(rng, 5, size, shift=0.4)
         lambdas.add(float(bets._lambda[0]))
-        literal += [literal_log_bets(bets, z, w, eps) for w in directions]
+        new = [literal_log_bets(bets, z[0], one, eps) for one in w]
+        form, product, longest = (
+            before + np.array(now) for before, now in zip((form, product, longest), zip(*new, strict=True), strict=True)
+        )
         bets.bet(ALL, z)
-    b, C = bets._b[0], bets._C[0]
-    form = eps * bets._total[0] - directions @ b - np.einsum("wi,ij,wj->w", directions, C, directions)
-    np.testing.assert_allclose(form, literal, rtol=1e-10)
+    np.testing.assert_allclose(log_form(bets, w, eps), form, rtol=1e-10)
+    for k, r in enumerate(RATIOS):
+        assert (log_form(bets, w, eps, r) <= product[:, k]).all()
+    assert (longest < form).all()
+    assert np.mean(product[:, 0] - form) < 0.7 * np.mean(product[:, 0] - longest)  # what own lengths save
     assert len(lambdas) > 1  # the bets did change
     assert np.linalg.norm(bets._centre(np.array([0]))[0]) > 0.1  # and so did the centre
+
+
+def test_the_quadratic_form_touches_the_product_in_the_worst_direction() -> None:
+    """So no smaller weight of a difference would do, however short it is."""
+    rng = np.random.default_rng(15)
+    for length in (1e-3, 0.3, 1.0, 2.0):
+        bets, w = same_bets(), unit_vectors(rng, 1)
+        bets._lambda[:] = 0.9
+        bets.bet(np.array([0]), length * w[None])
+        eta = bets._total[0]
+        worst = math.log1p(-eta * length) + eta * length
+        assert -(w[0] @ bets._C[0] @ w[0]) == pytest.approx(worst, rel=1e-8, abs=0)
+
+
+def test_a_difference_of_zero_is_worth_its_whole_bet() -> None:
+    bets = same_bets()
+    bets.bet(ALL, np.zeros((5, 30, 3)))
+    assert (bets._C == 0).all()
+    np.testing.assert_allclose(bets.margins(L), (L - math.log(SHARES[0])) / bets._total, rtol=1e-12)
 
 
 def test_a_margin_is_the_smallest_eps_for_which_some_share_has_beaten_every_direction() -> None:
@@ -165,6 +205,23 @@ def test_equal_arms_are_certified_with_about_the_samples_that_were_predicted(eps
     assert np.mean(taken < 3 * predicted) > 0.9
 
 
+def test_a_large_margin_takes_few_samples() -> None:
+    """Twelve equal arms, each against the others, 0.8 sd: 70 samples if every difference counts as the longest one."""
+    taken = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        pilot = rng.normal(size=(600, 1))
+        phi = pilot_features(pilot, 2 * typical_bandwidths(pilot), seed=seed)
+        eps, covariance = feature_distance(phi, pilot, pilot + 0.8), np.cov(phi.features(pilot).T) * 12 / 11
+        bets, looks = SameBets(12, len(covariance), farthest(phi), eps, 0.0125, covariance), 0
+        while (bets.best(math.log(80), eps) >= eps).any():
+            f = phi.features(rng.normal(size=(12 * 2, 1))).reshape(12, 2, -1)
+            bets.bet(np.arange(12), f - (f.sum(axis=0) - f) / 11)
+            looks += 1
+        taken.append(2 * looks)
+    assert np.mean(taken) < 62
+
+
 def test_without_a_pilot_it_costs_little_more() -> None:
     phi, rng = GridFourier((0.7,)), np.random.default_rng(9)
     covariance = 2 * np.cov(phi.features(rng.normal(size=(20_000, 1))).T)
@@ -175,6 +232,16 @@ def test_without_a_pilot_it_costs_little_more() -> None:
         for bets in (informed, blind):
             bets.bet(np.arange(40), x - y)
     assert np.median(blind.best(L) / informed.best(L)) < 1.15
+
+
+def test_rare_long_differences_are_bet_on_with_care_once_they_were_seen() -> None:
+    """Two laws with the same covariance: always a little, or rarely as much as can be."""
+    rng = np.random.default_rng(18)
+    often, rarely = (SameBets(1, 1, 1.0, 0.05, 0.0125, np.array([[0.04]])) for _ in range(2))
+    assert often._lambda == rarely._lambda
+    often.bet(np.array([0]), rng.choice([-0.2, 0.2], size=(1, 500, 1)))
+    rarely.bet(np.array([0]), rng.choice([-1.0, 0.0, 1.0], size=(1, 500, 1), p=[0.02, 0.96, 0.02]))
+    assert rarely._lambda[0] < 0.7 * often._lambda[0]
 
 
 def test_smaller_bets_serve_smaller_margins_later() -> None:
@@ -217,6 +284,28 @@ def test_a_lower_margin_is_zero_at_first_and_never_falls() -> None:
         before = bets.best(L)
     assert (before > 0.5).all()
     assert (before > bets.margins(L)).all()
+
+
+def test_a_lower_margin_is_made_of_the_bets_themselves() -> None:
+    rng = np.random.default_rng(16)
+    bets, gain = ApartBets(5, 3, 2.0), np.zeros(len(APART_LAMBDAS))
+    bets.bet(ALL, differences(rng, 5, 9, shift=0.6))
+    for size in (1, 30, 80):
+        z = differences(rng, 5, size, shift=0.6)
+        m, c = (one[0] for one in bets._centre(np.array([0])))
+        w = bets._sum[0] / np.linalg.norm(bets._sum[0])
+        for one in z[0]:
+            gain += np.log1p(APART_LAMBDAS / c * (w @ (one - m))) + APART_LAMBDAS / c * (w @ m)
+        bets.bet(ALL, z)
+    np.testing.assert_allclose(bets._gain[0], gain, rtol=1e-10)
+
+
+def test_arms_far_apart_are_shown_to_be_with_few_samples() -> None:
+    rng = np.random.default_rng(17)
+    bets = ApartBets(5, 3, 2.0)
+    for _ in range(20):
+        bets.bet(ALL, np.array([1.2, 0, 0]) + rng.choice([-0.3, 0.3], size=(5, 5, 3)))
+    assert (bets.best(L) > 0.9).all()
 
 
 def test_a_lower_margin_is_where_the_average_wealth_reaches_the_level() -> None:

@@ -7,10 +7,11 @@
 | s          | `sup`              | |z| <= s for every outcome                                                       |
 | m          | `_centre`          | guess of E z from the past; c = s + |m|                                          |
 | lambda     | `_lambda`          | how much is bet, fixed by the past, 0 < lambda <= CAP < 1                        |
-| psi        | `psi`              | -log(1 - lambda) - lambda                                                        |
-| A          | `_total`           | sum of lambda / c                                                                |
-| b          | `_b`               | sum of (lambda / c) z                                                            |
-| C          | `_C`               | sum of (psi / c^2) (z - m)(z - m)'                                               |
+| eta        | `eta`              | lambda / c                                                                       |
+| v          | `weights`          | psi(eta |z - m|) / |z - m|^2, psi(x) = -log(1 - x) - x                           |
+| A          | `_total`           | sum of eta                                                                       |
+| b          | `_b`               | sum of eta z                                                                     |
+| C          | `_C`               | sum of v (z - m)(z - m)'                                                         |
 | r_k, p_k   | `RATIOS`, `SHARES` | shares of the wealth that bet r_k lambda; the p_k sum to 1                        |
 | L          | `log_inverse_alpha`| log(1 / alpha): the level of a statement                                         |
 
@@ -31,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.errors import SampleError, SettingsError
-from kabc.core.evidence.sameness_tuning import CAP, psi, samples_needed, tuned
+from kabc.core.evidence.sameness_tuning import CAP, likely_length, samples_needed, steepness, tuned
 from kabc.core.evidence.trust_region import largest_of, spectrum
 from kabc.core.settings import whole_number
 
@@ -39,10 +40,10 @@ Ints = NDArray[np.integer[Any]]
 
 __all__ = ["CAP", "ApartBets", "SameBets", "samples_needed"]
 
-RATIOS = np.array([1.0, 0.5, 0.25])  # at most 1: then psi(r lambda) <= r^2 psi(lambda), and C serves for all of them
+RATIOS = np.array([1.0, 0.5, 0.25])  # at most 1: then psi(r x) <= r^2 psi(x), and C serves for all of them
 SHARES = np.array([0.9, 0.05, 0.05])
 # For all distances and numbers of samples, with equal shares.
-APART_LAMBDAS: Array = np.asarray(2.0 ** -np.arange(1, 9), dtype=np.float64)
+APART_LAMBDAS: Array = np.array([CAP, *2.0 ** -np.arange(1, 9)])
 
 _ROUNDING = 1e-6  # |z| may exceed its bound by this part: features in single precision
 _STEPS = 4  # of iterations that come closer with each
@@ -138,7 +139,7 @@ class SameBets(_Bets):
         self._total = np.zeros(self.n_statements)
         self._b = np.zeros((self.n_statements, self.n_features))
         self._C = np.zeros((self.n_statements, self.n_features, self.n_features))
-        self._weights = np.zeros(self.n_statements)  # sum of psi / c^2, so that C / weights estimates the covariance
+        self._fourth = np.zeros(self.n_statements)  # sum of |z - m|^4
         self._prior = self._first_spectrum(covariance)
         self._lambda = self._tune(np.arange(self.n_statements))
         self._tune_at = np.full(self.n_statements, _PRIOR)
@@ -148,15 +149,16 @@ class SameBets(_Bets):
         """Bet on b new differences for each of these statements, with lambda and centre as the past left them."""
         which, z = self._checked(which, z)
         centre, c = self._centre(which)
-        lam = self._lambda[which]
-        eta, weight = lam / c, psi(lam) / c**2
+        eta = self._lambda[which] / c
         self._total[which] += eta * z.shape[1]
         self._b[which] += eta[:, None] * z.sum(axis=1)
         around = z - centre[:, None]
-        around *= np.sqrt(weight)[:, None, None]
+        squares = np.einsum("abd,abd->ab", around, around)
+        weights = np.square(eta)[:, None] * steepness(eta[:, None] * np.sqrt(squares))  # (A, b)
+        around *= np.sqrt(weights)[:, :, None]
         for s, rows in zip(which, around, strict=True):  # in place: five times faster than all statements at once
             self._C[s] += rows.T @ rows
-        self._weights[which] += weight * z.shape[1]
+        self._fourth[which] += np.square(squares).sum(axis=1)
         self._remember(which, z)
         due = which[self._counts[which] >= self._tune_at[which]]
         if len(due):  # each time the number of differences has doubled
@@ -216,26 +218,30 @@ class SameBets(_Bets):
 
     def _tune(self, which: Index) -> Array:  # (A,) -> (A,)
         """The lambda that needs the fewest samples for the wanted eps, by what is known of the covariance."""
-        known: Array = self._prior[which]
-        seen = which[self._weights[which] > 0]
-        if len(seen):
-            found = np.linalg.eigvalsh(self._C[seen] / self._weights[seen, None, None])
-            trust = (self._counts[seen] / (self._counts[seen] + _PRIOR))[:, None]
-            known = known.copy()
-            known[self._weights[which] > 0] = (1 - trust) * self._prior[seen] + trust * found
-        _, lam = tuned(known, self.eps[which], -np.log(self.alpha[which]), self.sup[which])
+        prior, n = self._prior[which], self._counts[which]
+        squares = self._squares[which] / np.maximum(n, 1)  # the mean of |z|^2
+        shape = np.zeros(prior.shape)  # C has the covariance's shape, but not its size
+        shape[n > 0] = np.linalg.eigvalsh(self._C[which[n > 0]])
+        found = shape * (squares / np.maximum(shape.sum(axis=1), 1e-300))[:, None]
+        known = (_PRIOR * prior + n[:, None] * found) / (_PRIOR + n)[:, None]
+        # In C long differences count more: their mean square, weighted with the square.
+        second = _PRIOR * prior.sum(axis=1)
+        fourth = second * np.square(likely_length(prior, self.sup[which])) + self._fourth[which]
+        lengths = np.sqrt(fourth / np.maximum(second + self._squares[which], 1e-300))
+        _, lam = tuned(known, self.eps[which], -np.log(self.alpha[which]), self.sup[which], lengths)
         return lam
 
 
 class ApartBets(_Bets):
     """Evidence for "the distance is at least so much", for S statements. Memory is 8 S D bytes.
 
-    The direction w of a bet is the past mean of z. If the distance is at most eta, then <w, E z> <= eta.
+    The direction w of a bet is the past mean of z. If the distance is at most tau, then <w, E z> <= tau, and
+    (1 + eta <w, z - m>) exp(-eta (tau - <w, m>)) has mean at most 1: one direction needs no quadratic form.
     """
 
     def __init__(self, n_statements: int, n_features: int, sup: ArrayLike) -> None:
         super().__init__(n_statements, n_features, sup)
-        self._total = np.zeros((self.n_statements, len(APART_LAMBDAS)))  # sum of lambda / c
+        self._total = np.zeros((self.n_statements, len(APART_LAMBDAS)))  # sum of eta
         self._gain = np.zeros((self.n_statements, len(APART_LAMBDAS)))
         self._best: dict[float, Array] = {}
 
@@ -250,10 +256,12 @@ class ApartBets(_Bets):
     def _bet_along(self, which: Index, z: Array, w: Array) -> None:  # (A,), (A, b, D), (A, D)
         centre, c = self._centre(which)
         along, middle = np.einsum("abd,ad->ab", z, w), np.einsum("ad,ad->a", centre, w)
-        eta = APART_LAMBDAS / c[:, None]
-        spread = np.square(along - middle[:, None]).sum(axis=1) / c**2
+        eta = APART_LAMBDAS / c[:, None]  # (A, Q)
+        around = along - middle[:, None]
         self._total[which] += eta * z.shape[1]
-        self._gain[which] += eta * along.sum(axis=1)[:, None] - psi(APART_LAMBDAS) * spread[:, None]
+        self._gain[which] += (
+            np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2) + eta * middle[:, None] * z.shape[1]
+        )
 
     def margins(self, log_inverse_alpha: float) -> Array:  # -> (S,)
         """The largest distance certified now ("at least so far apart"), for each statement: 0 if none is."""
