@@ -25,6 +25,7 @@ PUBLIC = {
     "Laplace",
     "Linear",
     "Matern",
+    "OutliersResult",
     "Partition",
     "Plan",
     "Product",
@@ -44,6 +45,7 @@ PUBLIC = {
     "cluster",
     "compare",
     "load_result",
+    "outliers",
     "plan",
     "register_strategy",
 }

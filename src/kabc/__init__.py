@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from kabc.planning.schedule import Plan
     from kabc.results.compare import Comparison, compare
     from kabc.results.files import load_result
+    from kabc.results.outliers import OutliersResult
     from kabc.results.values import Result, Trace
     from kabc.running.check import check
     from kabc.running.cluster import cluster
+    from kabc.running.outliers import outliers
     from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
 __version__ = "0.2.0.dev0"
@@ -60,6 +62,7 @@ __all__ = [
     "Laplace",
     "Linear",
     "Matern",
+    "OutliersResult",
     "Partition",
     "Plan",
     "Product",
@@ -79,6 +82,7 @@ __all__ = [
     "cluster",
     "compare",
     "load_result",
+    "outliers",
     "plan",
     "register_strategy",
 ]
@@ -123,8 +127,10 @@ _HOMES = {
         "compare",
     ),
     "kabc.results.files": ("load_result",),
+    "kabc.results.outliers": ("OutliersResult",),
     "kabc.running.check": ("check",),
     "kabc.running.cluster": ("cluster",),
+    "kabc.running.outliers": ("outliers",),
     "kabc.strategies": (
         "KABC",
         "AnytimeKABC",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from kabc import AnytimeKABC
 from kabc.cli import live
 from kabc.running.snapshots import Snapshot
+from kabc.strategies.tolerance import ToleranceKABC
 from tests.cli.clock import Clock
 
 
@@ -19,7 +21,7 @@ def drawn(strategy: AnytimeKABC, rounds: int, gap: float) -> None:
         strategy.tell({arm: rng.normal(gap * (arm % 2), 1.0, n) for arm, n in strategy.ask().items()})
 
 
-def snapshot(strategy: AnytimeKABC, price: float = 0.0) -> Snapshot:
+def snapshot(strategy: AnytimeKABC | ToleranceKABC, price: float = 0.0) -> Snapshot:
     n = strategy.n_samples
     return Snapshot(strategy.rounds[-1], len(strategy.rounds), n, price * n, 0.0, strategy, n)
 
@@ -112,8 +114,15 @@ def test_times_are_short(seconds: float, text: str) -> None:
     assert live.clock(seconds) == text
 
 
-def test_estimates_have_two_digits() -> None:
-    assert [live._rounded(n) for n in (7, 44, 123, 98765)] == [7, 44, 120, 99000]
+def test_a_tolerance_run_says_what_is_left(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    strategy, rng = ToleranceKABC(4, None, 0.05, tolerance="0.3 sd"), np.random.default_rng(0)
+    while strategy.forecast is None:
+        strategy.tell({arm: rng.normal(0.0, 1.0, n) for arm, n in strategy.ask().items()})
+    with live.LivePanel(quiet=False) as panel:
+        clock.now += 10
+        panel.after(snapshot(strategy))
+    err = capsys.readouterr().err
+    assert re.search(r"about [\d,]+ samples and \d+ (s|min) left \(an estimate\)", err)
 
 
 def test_what_cannot_be_told_is_not_guessed(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,3 +128,57 @@ def test_quiet_says_nothing_on_standard_error(kabc: Call, machines: Path, monkey
 def test_each_strategy_takes_one_line(kabc: Call) -> None:
     answer = kabc("plan", "--gap", 6, "--arms", 3, "--clusters", 2)
     assert [line.split()[0] for line in answer.out.splitlines()[2:]] == ["strategy", "anytime", "kabc-tight", "kabc"]
+
+
+def test_a_tolerance_has_a_table_of_its_own(kabc: Call, machines: Path) -> None:
+    words = ("plan", machines, "--arm", "machine", "--values", "vibration", "--seed", 1, "--tolerance", "0.4 sd")
+    facts = kabc(*words, "--price", 0.5, "--seconds-per-sample", 2, "--json").json()
+    assert facts["plans"] == []
+    assert facts["tolerance"] == "0.4 standard deviations"
+    assert facts["groups_in_pilot"] == 2
+    rows = {row["tolerance"]: row for row in facts["tolerances"]}
+    assert list(rows) == [f"{size} standard deviations" for size in ("0.2", "0.4", "0.8", "2")]
+    assert all(row["money"] == 0.5 * row["samples"] and row["seconds"] == 2 * row["samples"] for row in rows.values())
+    text = kabc(*words, "--price", 0.5)
+    assert text.code == 0
+    assert text.out.startswith("each arm within the tolerance of its group, delta = 0.05; a pilot of 60 samples")
+    assert f"{rows['0.4 standard deviations']['samples']:,}" in text.out
+    assert "money" in text.out and "time" not in text.out
+
+
+def test_a_tolerance_beside_a_number_of_groups_has_both_tables(kabc: Call, machines: Path) -> None:
+    words = ("plan", machines, "--arm", "machine", "--values", "vibration", "--seed", 1, "--clusters", 2)
+    facts = kabc(*words, "--tolerance", "vibration=0.4 sd", "--json").json()
+    assert len(facts["plans"]) == 3 and len(facts["tolerances"]) == 4
+    assert "tolerances" not in kabc(*words, "--json").json()
+
+
+def test_without_k_a_pilot_of_equal_arms_is_told_what_a_tolerance_costs(kabc: Call, tmp_path: Path) -> None:
+    data = tmp_path / "same.csv"
+    data.write_text("m,x\n" + "".join(f"{name},{10 + i % 10}\n" for i in range(40) for name in "abc"))
+    answer = kabc("plan", data, "--arm", "m")
+    assert answer.code == 0
+    assert "not knowing the number of groups, ask for a tolerance" in answer.out
+    assert "ask for a tolerance with --tolerance" in answer.out
+    assert "20 %" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--tolerance", "2 furlongs"], "furlongs"),
+        (["--tolerance", "y=2%"], "there is no column 'y'"),
+        (["--tolerance", "p50=2%"], "quantiles cost cannot be planned"),
+        (["--tolerance", "2%", "--gap", "2", "--arms", "4"], "leave --gap out"),
+    ],
+)
+def test_tolerances_that_cannot_be_planned_are_refused(words: list[str], part: str, kabc: Call, machines: Path) -> None:
+    answer = kabc("plan", machines, "--arm", "machine", "--values", "vibration", *words)
+    assert answer.code == 2
+    assert part in answer.err
+
+
+def test_a_run_without_k_suggests_a_tolerance_as_an_option(kabc: Call, machines: Path) -> None:
+    answer = kabc("run", machines, "--arm", "machine", "--values", "vibration", "--seed", 1)
+    assert answer.code == 3
+    assert "note: to prove which arms are the same, ask for a tolerance: --tolerance '" in answer.out

@@ -5,7 +5,7 @@ from unicodedata import category
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kabc.core.words import counted, did_you_mean, in_short, named, percent, plural, shown
+from kabc.core.words import counted, did_you_mean, in_short, named, percent, plural, shown, two_digits
 
 
 def test_a_number_has_the_noun_that_fits() -> None:
@@ -46,3 +46,7 @@ def test_a_long_list_of_names_is_cut_and_the_rest_counted() -> None:
 def test_a_misspelt_word_gets_the_nearest_known_one_or_nothing() -> None:
     assert did_you_mean("anytme", ["kabc", "anytime"]) == "did you mean 'anytime'? "
     assert did_you_mean("x" * 10_000, ["kabc", "anytime"]) == did_you_mean(3, []) == ""
+
+
+def test_estimates_have_two_digits() -> None:
+    assert [two_digits(n) for n in (0, 7, 44, 123, 98765)] == [0, 7, 44, 120, 99000]

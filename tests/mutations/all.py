@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.mutations import answers, anytime, evidence, gate, peers_by_means, peers_by_tests, sameness, tolerances
+from tests.mutations import (
+    answers,
+    anytime,
+    evidence,
+    gate,
+    outliers,
+    peers_by_means,
+    peers_by_tests,
+    sameness,
+    tolerances,
+)
 
 MUTANTS = (
     *evidence.MUTANTS,
@@ -13,4 +23,5 @@ MUTANTS = (
     *peers_by_tests.MUTANTS,
     *tolerances.MUTANTS,
     *gate.MUTANTS,
+    *outliers.MUTANTS,
 )

@@ -10,7 +10,8 @@ import pytest
 
 import kabc
 from kabc import SettingsError
-from kabc.planning.plan import _quick, embedded
+from kabc.planning.estimates import quick
+from kabc.planning.plan import embedded
 
 
 def test_the_theorem_is_restated_with_its_constants() -> None:
@@ -71,8 +72,8 @@ def test_many_rows_are_measured_by_features_and_say_about_the_same() -> None:
     exact, _ = embedded(1.5, kernel)
     seen = kabc.plan(n_clusters=2, pilot=pilot, kernel=kernel, strategy="kabc-tight")
     assert seen.gap == pytest.approx(exact, rel=0.15)
-    assert isinstance(_quick(kernel, [np.zeros((500, 1))] * 6), kabc.RandomFeatures)
-    assert _quick(kernel, [np.zeros((300, 1))] * 6) is kernel
+    assert isinstance(quick(kernel, [np.zeros((500, 1))] * 6), kabc.RandomFeatures)
+    assert quick(kernel, [np.zeros((300, 1))] * 6) is kernel
 
 
 def test_tight_settings_cost_less() -> None:

@@ -54,6 +54,7 @@ from kabc.cli.options import (
     Workers,
     given_options,
 )
+from kabc.cli.outliers import outliers
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -61,7 +62,8 @@ app = typer.Typer(
     name="kabc",
     help="Which of my N sources of data (arms) are the same - proven, with as few samples as possible.",
     epilog="Exit codes: 0 decided, 3 undecided, 4 more groups than asked for, 6 doubtful, 2 bad input, 1 fault; "
-    "of compare: 0 same groups, 5 changed, 3 changed but only by a guess; of check: 0 same, 5 different, 3 not known.",
+    "of compare: 0 same groups, 5 changed, 3 changed but only by a guess; of check: 0 same, 5 different, 3 not known; "
+    "of outliers: 0 none, 5 some odd, 3 not known.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, because loading rich would take longer than everything else
@@ -147,6 +149,7 @@ def run(
 
 
 app.command()(check)
+app.command()(outliers)
 
 
 @app.command()
@@ -171,6 +174,7 @@ def plan(
     allow_commands: AllowCommands = False,
     clusters: Clusters = None,
     delta: Delta = None,
+    tolerance: ToleranceOption = None,
     seed: Seed = None,
     pilot: Pilot = None,
     gap: Annotated[
@@ -189,9 +193,9 @@ def plan(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> int:
-    """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies side by side.
+    """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies or tolerances side by side.
 
-    Example: kabc plan pilot.csv --arm endpoint --clusters 3 --price 0.002
+    Example: kabc plan pilot.csv --arm endpoint --tolerance 2% --price 0.002
     """
     from kabc.cli.notices import show_commands
     from kabc.cli.plan import Assumed, plan_it

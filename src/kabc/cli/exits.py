@@ -29,7 +29,7 @@ _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUB
 # names of Python settings in messages
 _BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
 _WITH_EQUALS = (
-    r"\b(this|same_as|tolerance|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta"
+    r"\b(this|same_as|tolerance|fdr|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta"
     r"|on_failure|measure|timeout|warmup)="
 )
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
@@ -41,6 +41,8 @@ _ADVICE = {
     "Try a larger number of groups.": "Try a larger --clusters.",
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
+    "use kabc.cluster with a tolerance": "use kabc run --tolerance",
+    "to compare two arms use kabc.cluster": "to compare two arms use kabc run or kabc check",
     ", or pass a kernel with a fixed bandwidth": "",
     "declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)": "use --strategy anytime, which needs no kernel",
 }

@@ -9,7 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
-from kabc.core.words import counted, shown
+from kabc.core.words import counted, shown, two_digits
 from kabc.running.progress import Ticker
 from kabc.running.snapshots import Snapshot
 
@@ -58,6 +58,11 @@ class LivePanel(Ticker):
         """Called within a round, with what the run does now."""
         self._doing = shown(line)
         self._maybe_print()
+
+    @property
+    def forecasts(self) -> bool:
+        """The panel looks at rounds itself, in `after`."""
+        return False
 
     def _still_at_it(self) -> None:
         if self._step is not None:
@@ -109,7 +114,7 @@ class LivePanel(Ticker):
 
     def _left(self, more: int, samples: int) -> str:
         seconds = more * self._elapsed() / samples
-        left = f"about {counted(_rounded(more), 'sample')} and {clock(seconds)} left"
+        left = f"about {counted(two_digits(more), 'sample')} and {clock(seconds)} left"
         return f"{left} (an estimate)"
 
 
@@ -119,8 +124,3 @@ def clock(seconds: float) -> str:
     if whole < 120:
         return f"{whole} s"
     return f"{whole // 60} min" if whole < 7200 else f"{whole / 3600:.1f} h"
-
-
-def _rounded(count: int) -> int:
-    """Rounded to two digits, because an estimate should not look exact."""
-    return count if count < 10 else int(round(count, 1 - math.floor(math.log10(count))))

@@ -15,6 +15,7 @@ from kabc.arms.base import NamedArms
 from kabc.cli import exits
 from kabc.cli.live import LivePanel, clock
 from kabc.cli.pilots import Samples, expect_pilot_file, save_pilot
+from kabc.cli.prices import print_tolerances, tolerance_facts, tolerances_of
 from kabc.config.models import Config
 from kabc.config.sources import input_files, open_arms, opening
 from kabc.core.errors import SettingsError
@@ -22,6 +23,7 @@ from kabc.core.words import counted, plural, shown
 from kabc.planning.cost import Cost
 from kabc.planning.plan import plan, plural_of_gap
 from kabc.planning.schedule import Plan
+from kabc.planning.tolerances import TolerancePlan
 from kabc.running.inputs import suitable_kernel
 
 _MOST_ROWS = 200  # default pilot rows of a finite arm,
@@ -54,23 +56,29 @@ class Row:
 
 
 def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool, quiet: bool, save: str | None) -> int:
-    """Make a plan for each strategy and print the plans side by side."""
+    """Make a plan for each strategy and print the plans side by side; of a tolerance, or without K, its prices too."""
     seed = secrets.randbits(32) if config.seed is None else config.seed
+    within: TolerancePlan | None = None
     with LivePanel(quiet=quiet) as panel:
         if assumed.gap is None:
-            source, plans = _from_pilot(config, seed, panel, save)
+            source, plans, within = _from_pilot(config, seed, panel, save)
         elif save is not None:
             raise SettingsError("--save-pilot needs a pilot; leave --gap out")
+        elif config.tolerance is not None:
+            raise SettingsError("what a tolerance costs is estimated from a pilot; leave --gap out")
         else:
             source, plans = _from_gap(config, assumed, panel)
         rows = [_row(name, make, cost) for name, make in plans.items()]
-    if all(row.samples is None for row in rows):
+    if within is None and all(row.samples is None for row in rows):
         raise SettingsError(rows[0].remark)
     if as_json:
         facts = {"basis": source, "clusters": config.clusters, "delta": config.delta, "seed": seed}
-        exits.print_json(facts | {"plans": [asdict(row) for row in rows]})
-    else:
+        exits.print_json(facts | {"plans": [asdict(row) for row in rows]} | tolerance_facts(within, cost))
+        return exits.DECIDED
+    if rows:
         _print(source, rows, config)
+    if within is not None:
+        print_tolerances(within, cost, source, asked=config.tolerance is not None)
     return exits.DECIDED
 
 
@@ -90,7 +98,9 @@ def _from_gap(config: Config, assumed: Assumed, panel: LivePanel) -> tuple[str, 
     return f"{arms}, means of the groups {assumed.gap:g} {plural_of_gap(assumed.gap)} apart (assumed)", plans
 
 
-def _from_pilot(config: Config, seed: int, panel: LivePanel, save: str | None) -> tuple[str, Plans]:
+def _from_pilot(
+    config: Config, seed: int, panel: LivePanel, save: str | None
+) -> tuple[str, Plans, TolerancePlan | None]:
     if save is not None:  # before a sample is paid for
         expect_pilot_file(save, input_files(config))
     with panel.during(opening(config)):
@@ -98,17 +108,23 @@ def _from_pilot(config: Config, seed: int, panel: LivePanel, save: str | None) -
     pilot = _drawn(arms, config, seed, panel)
     if save is not None:
         save_pilot(save, pilot, arms)
+    least, most = min(map(len, pilot.values())), max(map(len, pilot.values()))
+    counts = f"{least}" if least == most else f"{least} to {most}"
+    source = f"a pilot of {counts} {plural(most, 'sample')} of each of {counted(len(pilot), 'arm')}"
+    within = tolerances_of(pilot, arms, config) if config.clusters is None or config.tolerance is not None else None
+    if config.clusters is None and config.tolerance is not None:
+        return source, {}, within
     shared: dict[str, Any] = {"n_clusters": config.clusters, "delta": config.delta, "progress": panel}
     plans: Plans = {_SIMULATED: partial(plan, **shared, pilot=pilot, strategy=_SIMULATED)}
     by_kernel, kernel = pilot, None
-    if config.table or config.sql:  # rows are free: text is read once more, as kernels want it
+    if config.clusters is not None and (
+        config.table or config.sql
+    ):  # rows are free: text is read once more, as kernels want it
         again = open_arms(config, seed, with_kernel=True)
         by_kernel, kernel = _drawn(again, config, seed, panel), suitable_kernel(again)
     if config.clusters is not None:  # the published rule needs K
         plans |= {name: partial(plan, **shared, pilot=by_kernel, kernel=kernel, strategy=name) for name in _BY_KERNEL}
-    least, most = min(map(len, pilot.values())), max(map(len, pilot.values()))
-    counts = f"{least}" if least == most else f"{least} to {most}"
-    return f"a pilot of {counts} {plural(most, 'sample')} of each of {counted(len(pilot), 'arm')}", plans
+    return source, plans, within
 
 
 def _drawn(arms: NamedArms, config: Config, seed: int, panel: LivePanel) -> Samples:

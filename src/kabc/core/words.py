@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable, Sequence
 from unicodedata import category
 
@@ -22,6 +23,11 @@ def counted(number: int, noun: str) -> str:
 def plural(number: int, word: str) -> str:
     """The word as it stands after or before this number: "sample" or "samples", "is" or "are"."""
     return word if number == 1 else _IRREGULAR.get(word, f"{word}s")
+
+
+def two_digits(count: int) -> int:
+    """A number rounded to two digits, because an estimate should not look exact."""
+    return count if count < 10 else int(round(count, 1 - math.floor(math.log10(count))))
 
 
 def few(texts: Sequence[str], most: int = 6, between: str = ", ") -> str:

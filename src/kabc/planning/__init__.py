@@ -2,5 +2,6 @@
 
 from kabc.planning.rehearsal import SimulatedPlan
 from kabc.planning.schedule import Plan
+from kabc.planning.tolerances import TolerancePlan
 
-__all__ = ["Plan", "SimulatedPlan"]
+__all__ = ["Plan", "SimulatedPlan", "TolerancePlan"]

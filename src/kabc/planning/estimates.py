@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.arrays import Array, Index
-from kabc.core.embeddings import embed
+from kabc.core.embeddings import RandomFeatures, embed
 from kabc.core.errors import SettingsError
-from kabc.core.kernels import Kernel
+from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.words import counted
 
 Rows = Sequence[NDArray[Any]]  # N arrays (n_i, d)
 
 _LEVEL = 0.05  # chance that a pilot of equal arms is said to show groups
+_MOST_ROWS = 2000  # whose pairs are all summed
 _FEWEST = 4  # rows of an arm: two in each half
 
 
@@ -109,13 +110,34 @@ def guessed_groups(kernel: Kernel, rows: Rows, n_clusters: int | None) -> Guesse
     gap = _smallest(whole, labels, n_clusters)
     if gap is None or _smallest(second, first.groups(n_clusters), n_clusters) is None:
         shown = f"{n_clusters} groups" if n_clusters > 1 else "any difference"
+        instead = "assume a gap with gap=" if n_clusters > 1 else "ask for a tolerance with tolerance="
         raise SettingsError(
             f"{counted(fewest, 'sample')} of each arm do not show {shown}, so what a run will cost cannot be told yet; "
-            "take a larger pilot, or assume a gap with gap="
+            f"take a larger pilot, or {instead}"
         )
     squared, _ = whole.between(labels)
     seen = math.sqrt(max(gap, float(squared[~np.eye(len(squared), dtype=np.bool_)].min(initial=math.inf))))
     return Guessed(labels, math.sqrt(gap), seen, float(whole.variances.max()))
+
+
+def groups_of_rows(rows: Rows, n_clusters: int | None) -> Guessed:
+    """The groups of a pilot, in the eyes of a Gaussian kernel that suits it."""
+    return guessed_groups(quick(Gaussian.from_pilot(np.concatenate(rows)), rows), rows, n_clusters)
+
+
+def groups_or_one(rows: Rows) -> Index:  # (N,)
+    """The groups that a pilot shows; one group of all where it shows no difference."""
+    try:
+        return groups_of_rows(rows, None).labels
+    except SettingsError:
+        return np.zeros(len(rows), dtype=np.intp)
+
+
+def quick(kernel: Kernel, rows: Rows) -> Kernel:
+    """The kernel to guess groups with: many rows are summed by features, because all pairs of them would take long."""
+    if not isinstance(kernel, Gaussian) or sum(map(len, rows)) <= _MOST_ROWS:
+        return kernel
+    return RandomFeatures(kernel, n_features=256)
 
 
 def _groups_shown(first: Measured, second: Measured) -> int:

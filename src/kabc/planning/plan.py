@@ -11,23 +11,23 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.core.embeddings import RandomFeatures
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points
 from kabc.core.scores.maps import Fourier, Ranks, Scaled
 from kabc.core.settings import positive_number
+from kabc.core.tolerances import Tolerance
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
-from kabc.planning.estimates import Guessed, guessed_groups
+from kabc.planning.estimates import groups_of_rows, guessed_groups, quick
 from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse, rehearse_on
 from kabc.planning.schedule import Plan, scheduled
+from kabc.planning.tolerances import TolerancePlan, asked_plan, proposed_plan
 from kabc.running.progress import ShowLine, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
 Pilot = Mapping[Any, ArrayLike] | Sequence[ArrayLike]
-
-_MOST_ROWS = 2000  # whose pairs are all summed
+ToleranceLike = str | float | Mapping[str, Any] | Tolerance | Callable[[NDArray[Any]], Any]
 
 # Simulated runs of anytime take about as many samples with two of its experts and without the check of K, which draws
 # little, but they compute a quarter as long (benchmarks/plan.py).
@@ -50,6 +50,7 @@ def plan(
     price: float = ...,
     seconds_per_sample: float = ...,
     progress: bool | ShowLine = ...,
+    tolerance: None = ...,
 ) -> SimulatedPlan: ...
 
 
@@ -69,7 +70,22 @@ def plan(
     price: float = ...,
     seconds_per_sample: float = ...,
     progress: bool | ShowLine = ...,
+    tolerance: None = ...,
 ) -> Plan: ...
+
+
+@overload
+def plan(
+    n_arms: int | None = ...,
+    n_clusters: None = ...,
+    delta: float = ...,
+    *,
+    pilot: Pilot | None = ...,
+    price: float = ...,
+    seconds_per_sample: float = ...,
+    progress: bool | ShowLine = ...,
+    tolerance: ToleranceLike,
+) -> TolerancePlan: ...
 
 
 def plan(
@@ -87,7 +103,8 @@ def plan(
     price: float = 0.0,
     seconds_per_sample: float = 0.0,
     progress: bool | ShowLine = True,
-) -> Plan | SimulatedPlan:
+    tolerance: ToleranceLike | None = None,
+) -> Plan | SimulatedPlan | TolerancePlan:
     """What `kabc.cluster` will cost on arms with this gap, or on arms like those of a pilot.
 
     Parameters
@@ -123,11 +140,14 @@ def plan(
         If it is given, the plan is also printed in time.
     progress : bool or callable, default True
         As for `kabc.cluster`. Only a simulated run takes long, but not as long as the run itself computes.
+    tolerance : str, number, mapping, function or KernelDistance, optional
+        As for `kabc.cluster`, instead of a number of groups, with a pilot: what it costs to prove which arms are the
+        same within this tolerance, and within half, twice and five times as much.
 
     Returns
     -------
-    Plan or SimulatedPlan
-        For "anytime" a `SimulatedPlan`. Print it for a table.
+    Plan, SimulatedPlan or TolerancePlan
+        For "anytime" a `SimulatedPlan`, with a tolerance a `TolerancePlan`. Print it for a table.
 
     Examples
     --------
@@ -143,6 +163,8 @@ def plan(
         raise SettingsError("pass exactly one of gap=, embedded_gap= and pilot=")
     if variances is not None and embedded_gap is None:
         raise SettingsError("variances= belongs to embedded_gap=; leave it out with gap= and pilot=")
+    if tolerance is not None and strategy not in (None, "tolerance"):
+        raise SettingsError(f"strategy {strategy!r} takes no tolerance; leave one of them out")
     if strategy is None:
         strategy = "anytime" if kernel is None and embedded_gap is None else "kabc"
     cost = Cost(_not_negative("price", price), _not_negative("seconds_per_sample", seconds_per_sample))
@@ -150,6 +172,9 @@ def plan(
     if rows and n_arms not in (None, len(rows)):
         raise SettingsError(f"the pilot has {len(rows)} arms, n_arms is {n_arms}")
     n_arms = len(rows) if rows else n_arms
+    if tolerance is not None:
+        others = {"n_clusters": n_clusters, "kernel": kernel, "strategy_options": strategy_options}
+        return asked_plan(rows, delta, cost, tolerance, others)
     if n_clusters is None and not rows:
         raise SettingsError("an assumed gap needs the number of groups; pass n_clusters=, or a pilot")
     if not needs_kernel(strategy):
@@ -157,7 +182,8 @@ def plan(
             raise SettingsError(f"strategy {strategy!r} has no kernel; leave kernel= out, and pass gap= or pilot=")
         options = _QUICK.get(strategy, {}) | dict(strategy_options or {})
         make = partial(make_strategy, strategy, n_arms, n_clusters, delta, None, options)
-        return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost)
+        within = proposed_plan(rows, delta, cost) if n_clusters is None else None
+        return replace(_simulated(strategy, make, gap, rows, Ticker.of(progress)), cost=cost, within=within)
     if kernel is None:
         kernel = Gaussian.from_pilot(np.concatenate(rows)) if rows else Gaussian(bandwidth=1.0)
     planned = _strategy(strategy, n_arms, n_clusters, delta, kernel, strategy_options)
@@ -180,7 +206,7 @@ def _assumed(
 ) -> tuple[float, float]:
     """Distance of the mean embeddings of the closest groups, and the variance."""
     if rows:
-        guessed = guessed_groups(_quick(kernel, rows), rows, planned.n_clusters)
+        guessed = guessed_groups(quick(kernel, rows), rows, planned.n_clusters)
         return guessed.gap, guessed.variance
     if gap is not None:
         return embedded(positive_number("gap", gap), kernel)
@@ -242,7 +268,7 @@ def _simulated(
     facts = (name, strategy.n_arms, strategy.n_clusters, strategy.delta)
     if rows:
         try:
-            guessed = _guessed(rows, strategy.n_clusters)
+            guessed = groups_of_rows(rows, strategy.n_clusters)
         except SettingsError:  # its kernel is no expert for every difference; the strategy may see them all
             alone = None if strategy.n_clusters is None else rehearse_on(make, rows, show)
             if alone is None:
@@ -259,20 +285,9 @@ def _simulated(
     return SimulatedPlan(*facts, source, samples, given_up)
 
 
-def _guessed(rows: list[NDArray[Any]], n_clusters: int | None) -> Guessed:
-    return guessed_groups(_quick(Gaussian.from_pilot(np.concatenate(rows)), rows), rows, n_clusters)
-
-
 def plural_of_gap(gap: float | None) -> str:
     """The unit of a gap: "standard deviation" after 1, else its plural."""
     return "standard deviation" if gap == 1 else "standard deviations"
-
-
-def _quick(kernel: Kernel, rows: list[NDArray[Any]]) -> Kernel:
-    """The kernel to guess groups with: many rows are summed by features, because all pairs of them would take long."""
-    if not isinstance(kernel, Gaussian) or sum(map(len, rows)) <= _MOST_ROWS:
-        return kernel
-    return RandomFeatures(kernel, n_features=256)
 
 
 def _not_negative(name: str, value: float) -> float:

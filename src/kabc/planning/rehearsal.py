@@ -16,6 +16,7 @@ from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
+from kabc.planning.tolerances import ASK, TolerancePlan
 from kabc.running.loop import Drawn, Loop, blas_threads
 from kabc.running.progress import Ticker
 from kabc.strategies.base import Request, Strategy
@@ -40,6 +41,8 @@ class SimulatedPlan:
         Where the simulated arms come from, in words.
     cost : Cost
         Of one sample.
+    within : TolerancePlan or None
+        Without K: what it costs to ask for a tolerance instead. None where that cannot be told.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class SimulatedPlan:
     expected_samples: int
     given_up: bool
     cost: Cost = field(default_factory=Cost)
+    within: TolerancePlan | None = None
 
     @property
     def sure_samples(self) -> None:
@@ -77,6 +81,7 @@ class SimulatedPlan:
                 f"{'expected':>8} {count:>15,} {count / self.n_arms:>10,.1f}",
                 *(["the simulated run was given up undecided: it needs more samples"] if self.given_up else []),
                 *self.cost.lines({"expected": count}),
+                *([] if self.within is None else [f"{ASK} ({self.within.source}):", *self.within.table()]),
             ]
         )
 

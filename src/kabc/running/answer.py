@@ -32,6 +32,7 @@ class Ending:
     notes: tuple[str, ...]
     seconds: float
     trace: Trace | None
+    advice: tuple[str, ...] = ()  # what to ask for next; not where an assumption is refuted
     broken: bool = False  # the strategy failed while it was told a round: what it says now is not certain
 
 
@@ -59,7 +60,12 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         seed=sources.seed,
         n_pilot=ended.n_pilot,
         n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
-        notes=(*said, *ended.notes, *(() if watched is None else watched.notes(sources.names))),
+        notes=(
+            *said,
+            *ended.notes,
+            *(() if watched is None else watched.notes(sources.names)),
+            *(() if refuted else ended.advice),
+        ),
         assumptions=refuted,
         block=sources.block,
         set_aside=reasons(labels, sources),

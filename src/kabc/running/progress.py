@@ -25,7 +25,7 @@ class Ticker:
 
     def __init__(self, progress: bool | ShowLine) -> None:
         self._show = progress if callable(progress) else ((_in_notebook() or _to_stderr) if progress else None)
-        self._next = time.monotonic() + _QUIET_SECONDS
+        self._first = self._next = time.monotonic() + _QUIET_SECONDS
         self._shown = False
         self._lock = threading.RLock()  # a signal may come while its thread has the lock
         self._step: _Step | None = None  # that is under way
@@ -41,6 +41,11 @@ class Ticker:
         with self._lock:
             if time.monotonic() >= self._next:
                 self.now(line)
+
+    @property
+    def forecasts(self) -> bool:
+        """Whether lines should say what is left: once lines are shown at all."""
+        return self._show is not None and time.monotonic() >= self._first
 
     def now(self, line: str) -> None:
         """Show a line that cannot wait."""

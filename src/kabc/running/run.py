@@ -11,7 +11,7 @@ from functools import partial
 from kabc.arms.failures import SpendError
 from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
 from kabc.core.kernels import Gaussian, Kernel
-from kabc.core.words import counted
+from kabc.core.words import counted, two_digits
 from kabc.results.values import Result
 from kabc.running.answer import Ending, answer
 from kabc.running.blocks import block_length, few_blocks
@@ -23,8 +23,11 @@ from kabc.running.record import Tracer
 from kabc.running.settings import AUTO, Settings
 from kabc.running.snapshots import Listener, Snapshot
 from kabc.running.sources import Sources
+from kabc.running.suggest import suggestion
 from kabc.strategies.answers import Status
 from kabc.strategies.base import Request, SetsAside, Strategy
+
+_LOOK_SECONDS = 0.5  # between two looks at what is left
 
 
 @dataclass
@@ -45,6 +48,7 @@ class Run:
         self._strategy: Strategy | None = None
         self._before = 0  # samples that the strategy was told in earlier runs
         self._telling = False
+        self._left, self._next_look = "", 0.0  # what is left, in words, and when to look again
         self._number = PILOT_ROUND  # of the round that is drawn: the key of its draws
 
     def result(self) -> Result:
@@ -110,7 +114,10 @@ class Run:
         seconds = time.perf_counter() - self.started
         n_told = 0 if self._telling else strategy.n_samples - self._before
         notes = (*self.sources.losses, *self.notes)
-        ended = Ending(status, self.n_pilot, n_told, notes, seconds, self.tracer.trace(), broken=self._telling)
+        advice: tuple[str, ...] = ()
+        if not self._telling:
+            advice = tuple(suggestion(self.settings, self.sources, strategy.recommend().labels, status))
+        ended = Ending(status, self.n_pilot, n_told, notes, seconds, self.tracer.trace(), advice, broken=self._telling)
         return answer(strategy, self.sources, ended)
 
     def _status(self, strategy: Strategy, status: Status) -> Status:
@@ -217,13 +224,23 @@ class Run:
     def _report(self, strategy: Strategy, number: int) -> None:
         """Tell those who listen what the round has brought."""
         last = strategy.rounds[-1]
-        self.show(f"round {self._number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
         seconds = time.perf_counter() - self.started
         n_samples, spent = self.sources.n_samples, self.sources.spent
         seen = Snapshot(last, number, n_samples, spent, seconds, strategy, n_told=strategy.n_samples)
+        self._look_ahead(seen)
+        self.show(f"round {self._number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
         self.tracer.hear(seen)
         for listen in self.listeners:
             listen(seen)
 
+    def _look_ahead(self, seen: Snapshot) -> None:
+        """From time to time, what is left: with many arms a look takes long, so at most a tenth of the time."""
+        now = time.perf_counter()
+        if not self.show.forecasts or now < self._next_look:
+            return
+        left = seen.forecast
+        self._left = "" if left is None else f", about {two_digits(left):,} left (an estimate)"
+        self._next_look = now + max(_LOOK_SECONDS, 10 * (time.perf_counter() - now))
+
     def _so_far(self) -> str:
-        return counted(self.sources.n_samples, "sample")
+        return counted(self.sources.n_samples, "sample") + self._left

@@ -263,6 +263,12 @@ class ApartBets(_Bets):
             np.log1p(eta[:, :, None] * around[:, None]).sum(axis=2) + eta * middle[:, None] * z.shape[1]
         )
 
+    def log_wealth(self, margin: float) -> Array:  # -> (S,)
+        """Log of the wealth now, of bets against "the distance is at most the margin": an e-value, no maximum."""
+        logs = self._gain - margin * self._total
+        top = logs.max(axis=1)
+        return np.asarray(top + np.log(np.exp(logs - top[:, None]).mean(axis=1)))
+
     def margins(self, log_inverse_alpha: float) -> Array:  # -> (S,)
         """The largest distance certified now ("at least so far apart"), for each statement: 0 if none is."""
         level = log_inverse_alpha + math.log(len(APART_LAMBDAS))

@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from kabc.results.values import Result
 
 MOST_ROWS = 500  # of an arm: as many as a run keeps; a file could hold more
 _MOST_COLUMNS = 2_000
 FEATURE = re.compile(r"(.+)\[\d+\]")  # a column computed from a text, not readable for people
 _CODES = (2.0**32, 2.0**48)  # the code of a category is a hash of 48 bits; the code of a missing one is -1
+
+
+class HasSamples(Protocol):
+    """An answer that has kept samples. Arms with a negative label are left out."""
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """Of all arms."""
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """One for each arm."""
+
+    @property
+    def samples(self) -> Mapping[Hashable, NDArray[Any]]:
+        """Rows of arms, by name."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of a sample, where they are known."""
+
+    @property
+    def levels(self) -> Mapping[str, Mapping[float, str]]:
+        """The categories of columns, by their codes."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was done to the samples."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +54,7 @@ class Readable:
     categories: bool = False
 
 
-def kept_arms(result: Result) -> dict[int, NDArray[Any]]:
+def kept_arms(result: HasSamples) -> dict[int, NDArray[Any]]:
     """The samples of each arm that is in a group, by its number; none if their widths differ."""
     kept = {
         arm: result.samples[name][:MOST_ROWS]
@@ -46,7 +71,7 @@ def column_names(columns: Sequence[str], width: int) -> tuple[str, ...]:
     return ("value",) if width == 1 else tuple(f"column {i + 1}" for i in range(width))
 
 
-def readable_columns(result: Result) -> list[Readable]:
+def readable_columns(result: HasSamples) -> list[Readable]:
     """All columns of the samples kept that people can read."""
     kept = kept_arms(result)
     if not kept:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.results.effects import categories, numbers
-from kabc.results.effects.columns import Readable, kept_arms, readable_columns
+from kabc.results.effects.columns import HasSamples, Readable, kept_arms, readable_columns
 from kabc.results.effects.values import ArmEffect, ColumnEffect, Effects, GroupEffect
 
 if TYPE_CHECKING:
@@ -91,6 +92,22 @@ def _contrasted(
 
 
 # ---------------------------------------------------------------- arms
+
+
+def against_rest(result: HasSamples, arms: Sequence[int]) -> dict[int, tuple[ColumnEffect, ...]]:
+    """Each of these arms against all others together; the column that differs most first."""
+    columns = readable_columns(result)
+    found: dict[int, tuple[ColumnEffect, ...]] = {}
+    for arm in arms:
+        effects = []
+        for column in columns:
+            others = [other for other in column.values if other != arm]
+            if arm in column.values and others:
+                values, rest = pooled_values(column, [arm]), pooled_values(column, others)
+                positive = not column.categories and values[0] > 0 and rest[0] > 0
+                effects.append(_contrasted(column, summarised(column, values), values, rest, positive))
+        found[arm] = tuple(sorted(effects, key=lambda effect: -effect.size))
+    return found
 
 
 def _ranked_arms(result: Result, kept: dict[int, NDArray[Any]], columns: list[Readable]) -> tuple[ArmEffect, ...]:

@@ -18,6 +18,11 @@ def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
     return tolerance
 
 
+def default_columns(count: int) -> tuple[str, ...]:
+    """Names of columns that have none."""
+    return ("value",) if count == 1 else tuple(f"column {i + 1}" for i in range(count))
+
+
 def by_quantiles(tolerance: object, columns: Sequence[str]) -> QuantileTolerance:
     """A tolerance that is about quantiles."""
     found = parse(tolerance, columns or _ONE)

@@ -66,11 +66,22 @@ def ruler_of(
     seed: int,
     block: int,
 ) -> tuple[Ruler, Equivalents]:  # N arrays (n_i, block x d)
-    """The ruler that a pilot suggests: the kernel that was given, or the bandwidth that costs the fewest samples.
+    """The ruler that a pilot suggests, and the tolerance in other units."""
+    ruler = chosen_ruler(pilot, tolerance, kernel=kernel, log_inverse_alpha=log_inverse_alpha, seed=seed, block=block)
+    return ruler, equivalents(tolerance, _typical(_rows(pilot, block)), ruler.of_rows, columns)
 
-    Also the tolerance in other units.
-    """
-    rows = [points.reshape(len(points) * block, -1) for points in pilot]
+
+def chosen_ruler(
+    pilot: Sequence[Array],
+    tolerance: Tolerance,
+    *,
+    kernel: Kernel | None = None,
+    log_inverse_alpha: float,
+    seed: int = 0,
+    block: int = 1,
+) -> Ruler:  # N arrays (n_i, block x d)
+    """The ruler that a pilot suggests: the kernel that was given, or the bandwidth that costs the fewest samples."""
+    rows = _rows(pilot, block)
     typical = _typical(rows)
 
     def made(features: FiniteKernel) -> Ruler:
@@ -78,13 +89,15 @@ def ruler_of(
         eps = tolerance.distance(typical, blind.of_rows)
         return Ruler(features, eps, _within([blind.of(points) for points in pilot]), block)
 
-    if kernel is None:
-        widths, pool = typical_bandwidths(typical), np.concatenate(rows)
-        eyes = (pilot_features(pool, scale * widths, n_features=_FEATURES, seed=seed) for scale in SCALES)
-        best = min(map(made, eyes), key=lambda ruler: ruler.needed(log_inverse_alpha, len(rows)))
-    else:
-        best = made(kernel if isinstance(kernel, FiniteKernel) else RandomFeatures(kernel, 2 * _FEATURES, seed))
-    return best, equivalents(tolerance, typical, best.of_rows, columns)
+    if kernel is not None:
+        return made(kernel if isinstance(kernel, FiniteKernel) else RandomFeatures(kernel, 2 * _FEATURES, seed))
+    widths, pool = typical_bandwidths(typical), np.concatenate(rows)
+    eyes = (pilot_features(pool, scale * widths, n_features=_FEATURES, seed=seed) for scale in SCALES)
+    return min(map(made, eyes), key=lambda ruler: ruler.needed(log_inverse_alpha, len(rows)))
+
+
+def _rows(pilot: Sequence[Array], block: int) -> list[Array]:  # arrays (n_i, block x d) -> (n_i x block, d)
+    return [points.reshape(len(points) * block, -1) for points in pilot]
 
 
 def _typical(rows: Sequence[Array]) -> Array:  # arrays (n_i, d) -> (n, d)

@@ -39,14 +39,13 @@ from kabc.strategies.tolerance import words
 from kabc.strategies.tolerance.chains import Seen, in_between, looks_apart
 from kabc.strategies.tolerance.claim import SameClaim
 from kabc.strategies.tolerance.margins import PairMargins
-from kabc.strategies.tolerance.reading import by_distance
+from kabc.strategies.tolerance.price import first_samples, until_proven
+from kabc.strategies.tolerance.reading import by_distance, default_columns
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 from kabc.strategies.tolerance.shares import ToleranceShares
 from kabc.strategies.tolerance.verdicts import verdicts_of
 
-PILOT, PILOT_OF_ARM = 120, 10  # samples of the pilot: in all, and of each arm at least
 SETTLED = 1.15  # n over n when a pair was last told apart, before a new claim is made
-SLOWEST = 1.4  # samples until the slowest arm is proven, over those for one of them, about
 _TINY = 0.5  # an arm that runs dry with less than this part of the median samples is set aside
 
 
@@ -152,8 +151,7 @@ class ToleranceKABC(Stepwise):
     def _request(self) -> Request:
         counts = self._found.learning.counts
         if self._ruler is None:
-            first = max(PILOT_OF_ARM, math.ceil(PILOT / self.n_arms))
-            return dict.fromkeys(np.flatnonzero(~self._found.dry).tolist(), first)
+            return dict.fromkeys(np.flatnonzero(~self._found.dry).tolist(), first_samples(self.n_arms))
         arms = self._wanted()
         return dict.fromkeys(arms.tolist(), pace.block(int(counts[arms].min())))
 
@@ -194,8 +192,7 @@ class ToleranceKABC(Stepwise):
 
     def _ruler_from(self, pilot: Sequence[Array]) -> tuple[Ruler, Equivalents]:  # N arrays (n, block x d)
         if not self._columns:
-            d = pilot[0].shape[1] // self.block
-            self._columns = ("value",) if d == 1 else tuple(f"column {i + 1}" for i in range(d))
+            self._columns = default_columns(pilot[0].shape[1] // self.block)
         return ruler_of(
             pilot,
             self._parsed(),
@@ -337,11 +334,10 @@ class ToleranceKABC(Stepwise):
             return None
         if claim is None or ruler is None or self._refuted(claim):
             return None
+        wanted, counts = claim.wanted(), self._found.learning.counts
+        bets = np.array([claim.n_bets(arm) for arm in wanted.tolist()])
         more = np.zeros(self.n_arms)
-        for arm in claim.wanted().tolist():
-            opponents = len(claim.opponents(arm))
-            needed = SLOWEST * ruler.needed(claim.limit, opponents) if opponents else 0.0
-            more[arm] = max(needed - claim.n_bets(arm), 0.1 * self._found.learning.counts[arm])
+        more[wanted] = np.maximum(until_proven(ruler, claim.labels, claim.limit)[wanted] - bets, 0.1 * counts[wanted])
         return np.ceil(more) * self.block
 
     def guarantee(self) -> Guarantee:
