@@ -92,6 +92,33 @@ def test_compare_finds_values_that_moved_and_refuses_other_questions(kabc: Call,
     assert "different columns: 'ms' before, 'cpu seconds' now" in refused.err
 
 
+def test_show_and_compare_know_tolerances(kabc: Call, tmp_path: Path) -> None:
+    def timed(name: str, odd: float, tolerance: str = "3%") -> tuple[Path, str]:
+        rng = np.random.default_rng(0)
+        means = {"a": 1.0, "b": 1.0, "c": 1.2, "d": odd}
+        rows = [f"{arm},{m * (1 + 0.04 * rng.standard_normal())}" for _ in range(600) for arm, m in means.items()]
+        (tmp_path / "t.csv").write_text("\n".join(["build,ms", *rows]))
+        path = tmp_path / f"{name}.json"
+        words = ("--arm", "build", "--tolerance", tolerance, "--seed", 1, "--save", path, "--quiet")
+        return path, kabc("run", tmp_path / "t.csv", *words).out
+
+    (old, printed), (new, _), (other, _) = timed("old", 1.0), timed("new", 1.2), timed("other", 1.0, "5%")
+    shown = kabc("show", old)
+    assert shown.code == 0 and printed == f"{shown.out}saved: {old}\n"
+    assert shown.out.startswith("2 groups, each arm within 3 % of its group, groups differ;")
+    report = tmp_path / "report.html"
+    assert kabc("show", old, "--report", report).code == 0
+    assert "<h2>Within a tolerance of 3 %</h2>" in report.read_text(encoding="utf-8")
+
+    changed = kabc("compare", old, new)
+    assert changed.code in (3, 5)  # certified or not, as the margins say
+    assert "2 pairs were the same within 3 % before, and are different now" in changed.out
+    assert kabc("compare", old, new, "--json").json()["verdicts"][0]["now"] == "different"
+    assert kabc("compare", old, old).code == 0
+    unlike = kabc("compare", old, other)
+    assert unlike.out.startswith("the answers have different tolerances, 3 % and 5 %: changes are a guess\n")
+
+
 def test_demo_hands_its_options_on(kabc: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     heard: list[list[str]] = []
     monkeypatch.setattr("kabc.demo.main", heard.append)

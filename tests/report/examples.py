@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import kabc
 from kabc.core.evidence.pairs import Evidence
+from kabc.core.evidence.verdicts import DIFFERENT, SAME, Verdicts
 from kabc.results.values import Result, Trace
 from kabc.strategies.answers import Guarantee, Round, Status
 
@@ -94,3 +95,24 @@ def fleet(n: int, status: Status = "decided", n_rows: int = 40) -> Result:
 
 def _host(rng: np.random.Generator, latency: float, n: int) -> NDArray[np.float64]:  # (n, 3)
     return np.column_stack([latency * rng.lognormal(0, 0.2, n), rng.random(n) < 0.02, 100 * rng.beta(2, 5, n)])
+
+
+def within(result: Result, **changes: Any) -> Result:
+    """With verdicts in per cent: pairs of a group are the same, within 2.41; others differ, by 1.26 or more."""
+    labels = np.asarray(result.labels)
+    together = labels[:, None] == labels
+    itself = np.eye(len(labels), dtype=bool)
+    above = np.where(itself, 0.0, np.where(together, 2.41, np.inf))
+    below = np.where(together, 0.0, 1.26)
+    given: dict[str, Any] = {
+        "tolerance": "2 %",
+        "unit": "%",
+        "eps": 0.2,
+        "equivalents": ("latency: a shift by 3",),
+        "verdicts": np.where(together, SAME, DIFFERENT),
+        "same_within": above,
+        "apart_at_least": below,
+        "same_distance": 0.1 * above,
+        "apart_distance": 0.1 * below,
+    }
+    return dataclasses.replace(result, tolerance=Verdicts(**(given | changes)))

@@ -24,6 +24,7 @@ def test_the_report_of_a_check(this: str, verdict: str, kind: str, mark: str) ->
     assert f"Checked: {shown}" in text and "Reference: v1" in text
     assert "the reference" in text and "<h2>Groups</h2>" not in text
     assert "v3<b>" not in text
+    assert "Within a tolerance" not in text
 
 
 def test_the_report_of_a_check_that_is_not_known() -> None:

@@ -15,7 +15,7 @@ from matplotlib.image import imread
 from kabc.report import write_report
 from kabc.results.origin import Origin
 from tests.report.browser import BROWSER, Browser
-from tests.report.examples import fleet, full_result
+from tests.report.examples import fleet, full_result, within
 from tests.report.test_drawers import renamed
 
 OPTIONS = [
@@ -70,6 +70,7 @@ def test_it_shows_the_answer_and_asks_the_network_for_nothing(tmp_path: Path, wi
 
 
 PAGES = {"twelve": full_result([0, 1, 0, 1, 2, 2] * 2), "fleet": fleet(300), "guess": fleet(300, "budget")}
+PAGES |= {"tolerance": within(PAGES["twelve"]), "fleet within a tolerance": within(PAGES["fleet"])}
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,22 @@ from kabc.report import (
     pair_map,
     plotly,
     sample_counts,
+    verdict_map,
 )
 from kabc.results.values import Result
-from tests.report.examples import full_result
+from tests.report.examples import full_result, within
 
-PICTURES = [pair_map, group_map, apart_graph, arm_map, evidence_trace, sample_counts, group_values, odd_ones]
+PICTURES = [
+    pair_map,
+    group_map,
+    verdict_map,
+    apart_graph,
+    arm_map,
+    evidence_trace,
+    sample_counts,
+    group_values,
+    odd_ones,
+]
 EVIL = "<script>alert('$x$')</script>"
 
 
@@ -47,21 +58,21 @@ def renamed(result: Result, name: str) -> Result:
 @pytest.mark.parametrize("picture", PICTURES)
 def test_matplotlib_draws_every_picture(picture: Callable[[Result], object], tmp_path: Path) -> None:
     path = tmp_path / "picture.png"
-    mpl.draw(picture(full_result([0, 0, 0, 0, 4])), path)
+    mpl.draw(picture(within(full_result([0, 0, 0, 0, 4]))), path)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert path.stat().st_size > 5_000
 
 
 @pytest.mark.parametrize("picture", PICTURES)
 def test_plotly_draws_every_picture(picture: Callable[[Result], object]) -> None:
-    figure = plotly.draw(picture(full_result([0, 0, 0, 0, 4])))
+    figure = plotly.draw(picture(within(full_result([0, 0, 0, 0, 4]))))
     assert len(figure.data) > 0
     assert len(figure.to_json()) > 1_000
 
 
-@pytest.mark.parametrize("picture", [pair_map, apart_graph, arm_map, sample_counts])
+@pytest.mark.parametrize("picture", [pair_map, verdict_map, apart_graph, arm_map, sample_counts])
 def test_names_are_neither_formulas_nor_markup(picture: Callable[[Result], object]) -> None:
-    result = renamed(full_result([0, 1, 0]), EVIL)
+    result = renamed(within(full_result([0, 1, 0])), EVIL)
     figure = mpl.draw(picture(result))
     figure.draw_without_rendering()
     assert any(EVIL in text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))

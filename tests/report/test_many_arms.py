@@ -18,7 +18,7 @@ from kabc.report import arm_map, group_map, odd_ones, report_html
 from kabc.report.page.arms_table import least_across
 from kabc.report.plots import BACKENDS, PICTURES
 from kabc.results.values import Result
-from tests.report.examples import ODD, fleet, full_result, result_of
+from tests.report.examples import ODD, fleet, full_result, result_of, within
 from tests.report.test_data import without_distances
 from tests.report.test_html import Page
 
@@ -57,8 +57,10 @@ def no_warnings() -> Iterator[None]:
         full_result([arm % 3 for arm in range(40)]),  # the largest map of single pairs
         full_result(list(range(300)), "budget"),
         full_result([0] * 300, "budget"),
+        within(full_result([arm % 3 for arm in range(40)])),
+        within(full_result(list(range(300)), "budget")),
     ],
-    ids=["fleet", "forty", "all different", "all alike"],
+    ids=["fleet", "forty", "all different", "all alike", "forty within", "all different within"],
 )
 def test_pictures_and_file_are_bounded(result: Result) -> None:
     text = report_html(result)
@@ -168,7 +170,7 @@ def test_arms_without_kept_samples_are_left_out_of_the_map_and_the_values() -> N
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("kind", [kind for kind in PICTURES if kind != "trace"])
 def test_every_picture_of_many_arms_is_drawn_by_both_libraries(kind: str, backend: str) -> None:
-    figure = fleet(300).plot(kind, backend)
+    figure = within(fleet(300)).plot(kind, backend)
     if backend == "plotly":
         assert len(figure.to_json()) < 1_000_000
     else:

@@ -14,7 +14,7 @@ from kabc.report.plots import PICTURES
 @pytest.fixture(scope="module")
 def result() -> Result:
     arms: list[Any] = [lambda n, rng, m=mean: rng.normal(m, 1, n) for mean in (0, 0, 9)]
-    return kabc.cluster(arms, 2, seed=0)
+    return kabc.cluster(arms, tolerance="1 sd", seed=0, progress=False)
 
 
 @pytest.mark.parametrize("kind", PICTURES)

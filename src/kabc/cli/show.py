@@ -147,4 +147,4 @@ def compare_them(old: Path, new: Path, *, as_json: bool, everyone: bool) -> int:
         print("\n".join(map(_spoken, found.text(everyone=everyone).split("\n"))))
     if found.alarm:
         return exits.CHANGED
-    return exits.DECIDED if found.same else exits.UNDECIDED
+    return exits.DECIDED if found.same and not found.verdicts else exits.UNDECIDED

@@ -8,6 +8,7 @@ from kabc.report.odd_ones import OddOnes, odd_ones
 from kabc.report.pair_map import PairMap, group_map, pair_map
 from kabc.report.trace import EvidenceTrace, evidence_trace
 from kabc.report.values import GroupValues, group_values
+from kabc.report.verdict_map import VerdictMap, verdict_map
 
 __all__ = [
     "ApartGraph",
@@ -17,6 +18,7 @@ __all__ = [
     "OddOnes",
     "PairMap",
     "SampleCounts",
+    "VerdictMap",
     "apart_graph",
     "arm_map",
     "evidence_trace",
@@ -26,5 +28,6 @@ __all__ = [
     "pair_map",
     "report_html",
     "sample_counts",
+    "verdict_map",
     "write_report",
 ]

@@ -18,6 +18,7 @@ from kabc.report.page.figures import odd_section, pictures_section, values_secti
 from kabc.report.page.groups import effects_section, groups_section
 from kabc.report.page.head import origin_section, title_of
 from kabc.report.page.script import SCRIPT
+from kabc.report.page.verdicts import verdicts_section
 from kabc.report.style import STYLE
 from kabc.report.svg import clean
 from kabc.results.values import Result
@@ -41,6 +42,7 @@ def report_html(result: Result, title: str | None = None) -> str:
             f"<header><h1>{heading}</h1>\n{origin_section(result)}</header>\n<main>\n",
             answer_section(result),
             groups_section(result),
+            verdicts_section(result),
             odd_section(result),
             effects_section(result),
             values_section(result),

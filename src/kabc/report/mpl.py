@@ -13,17 +13,19 @@ from kabc.core.errors import SettingsError
 from kabc.report.apart_graph import ApartGraph
 from kabc.report.arm_map import ArmMap
 from kabc.report.counts import SampleCounts
-from kabc.report.nodes import MOST_ODD, shorten
+from kabc.report.nodes import MOST_NODES, MOST_ODD, shorten
 from kabc.report.odd_ones import OddArm, OddOnes
-from kabc.report.pair_map import MOST_LETTERS, PairMap, draw_pair_map
+from kabc.report.pair_map import MOST_LETTERS, PairMap, draw_pair_map, name_rows, outline_groups
 from kabc.report.style import LIGHT
 from kabc.report.trace import EvidenceTrace, power_of_two
 from kabc.report.values import Column, GroupValues
+from kabc.report.verdict_map import KINDS, SIGNS, VerdictMap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+VERDICT_COLOURS = (LIGHT["h6"], LIGHT["h2"], LIGHT["none"], LIGHT["edge"])  # of each kind, and of several together
 _MOST_NAMES = 40
 _LINKS: dict[str, dict[str, Any]] = {
     "together": {"color": LIGHT["thin"], "linewidth": 0.5},
@@ -60,6 +62,27 @@ def _pairs(picture: PairMap, figure: Figure) -> None:
     side = 3.5 + 0.17 * min(max(len(picture.names), 20), 80)
     figure.set_size_inches(side + 1.0, side)
     draw_pair_map(picture, figure.subplots())
+
+
+@_paint.register(VerdictMap)
+def _verdicts(picture: VerdictMap, figure: Figure) -> None:
+    from matplotlib.colors import ListedColormap
+
+    n = len(picture.nodes.names)
+    side = 3.5 + 0.3 * min(max(n, 8), MOST_NODES)
+    figure.set_size_inches(side, side)
+    axes = figure.subplots()
+    axes.imshow(picture.codes, cmap=ListedColormap(VERDICT_COLOURS), vmin=0, vmax=len(KINDS), interpolation="nearest")
+    for row in range(n):
+        for column in range(n):
+            kind = picture.verdict(row, column)
+            ink = "white" if kind == KINDS[0] else LIGHT["ink"]
+            axes.text(column, row, picture.sign(row, column), ha="center", va="center", fontsize=8, color=ink)
+    name_rows(picture.nodes.names, axes)
+    outline_groups(picture.nodes.boundaries, axes, certified=picture.certified)
+    signs = ", ".join(f"{SIGNS[kind]} {kind}" for kind in KINDS)
+    axes.set_xlabel(f"{signs}; numbers: proven margins, {picture.unit}", fontsize=8, parse_math=False)
+    axes.set_title(picture.title, fontsize=10, pad=10, wrap=True, parse_math=False)
 
 
 @_paint.register(ApartGraph)
@@ -183,6 +206,9 @@ def _column(axes: Axes, column: Column, groups: tuple[int, ...]) -> None:
     tall = 0.85 / max(float(column.shares.max()), 1e-9)
     left = np.arange(len(column.levels)) - 0.4 if column.levels else column.edges[:-1]
     width = 0.8 if column.levels else np.diff(column.edges)
+    if column.band is not None:
+        axes.axvspan(*column.band, facecolor=LIGHT["h1"], edgecolor=LIGHT["together"], ls="--", label="tolerance")
+        axes.legend(fontsize=7)
     for row, group in enumerate(groups):
         base = len(groups) - 1 - row
         axes.bar(left, column.shares[row] * tall, width, bottom=base, align="edge", color=colour_of(group))

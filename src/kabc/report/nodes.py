@@ -35,6 +35,12 @@ class Nodes:
     are_groups: bool = False
     left_out: int = 0
 
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """Group after group: where each begins, and where the last one ends."""
+        changes = [row for row in range(1, len(self.groups)) if self.groups[row] != self.groups[row - 1]]
+        return (0, *changes, len(self.groups))
+
 
 def arms_of_groups(result: Result) -> list[NDArray[np.intp]]:
     """Numbers of the arms of each group."""

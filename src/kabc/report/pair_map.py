@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -126,8 +127,8 @@ def draw_pair_map(pairs: PairMap, target: str | Path | Axes) -> None:
 
 def _draw(pairs: PairMap, axes: Axes) -> None:
     _heat(pairs, axes)
-    _name_arms(pairs, axes)
-    _outline_groups(pairs, axes)
+    name_rows(pairs.names, axes)
+    outline_groups(pairs.boundaries, axes, certified=pairs.certified)
     notes = _mark_exceptions(pairs, axes)
     axes.set_xlabel("; ".join(notes), fontsize=8)
     lines = (textwrap.fill(line, 60) for line in pairs.title.splitlines())
@@ -164,33 +165,35 @@ def _font_size(axes: Axes, share: float) -> float:
     return float(np.clip(0.65 * height * share, 4.0, 9.0))
 
 
-def _name_arms(pairs: PairMap, axes: Axes) -> None:
+def name_rows(names: Sequence[str], axes: Axes) -> None:
+    """Names at both sides of a square of pairs, unless they are too many."""
     axes.tick_params(length=0)
-    if len(pairs.names) > _MOST_NAMES:
+    if len(names) > _MOST_NAMES:
         axes.set_xticks([])
         axes.set_yticks([])
         return
-    places, size = range(len(pairs.names)), _font_size(axes, 1 / len(pairs.names))
-    names = shorten(pairs.names, MOST_LETTERS)
-    axes.set_xticks(places, names, rotation=90, fontsize=size)
-    axes.set_yticks(places, names, fontsize=size)
+    places, size = range(len(names)), _font_size(axes, 1 / len(names))
+    short = shorten(names, MOST_LETTERS)
+    axes.set_xticks(places, short, rotation=90, fontsize=size)
+    axes.set_yticks(places, short, fontsize=size)
     for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]:
         label.set_parse_math(False)  # a name may hold dollar signs
 
 
-def _outline_groups(pairs: PairMap, axes: Axes) -> None:
+def outline_groups(boundaries: Sequence[int], axes: Axes, *, certified: bool) -> None:
+    """A frame around each group of a square of pairs, with its number on top."""
     from matplotlib.patches import Rectangle
 
     top = axes.secondary_xaxis("top")
-    spans = list(pairwise(pairs.boundaries))
+    spans = list(pairwise(boundaries))
     for start, end in spans:
         width = end - start
         axes.add_patch(Rectangle((start - 0.5, start - 0.5), width, width, fill=False, linewidth=1.5, clip_on=False))
     numbers = [str(number + 1) for number in range(len(spans))]
-    size = _font_size(axes, min(end - start for start, end in spans) / len(pairs.order))
+    size = _font_size(axes, min(end - start for start, end in spans) / boundaries[-1])
     top.set_xticks([(start + end - 1) / 2 for start, end in spans], numbers, fontsize=size)
     top.tick_params(length=0)
-    top.set_xlabel("group" if pairs.certified else "group (guess)", fontsize=9)
+    top.set_xlabel("group" if certified else "group (guess)", fontsize=9)
 
 
 def _mark_exceptions(pairs: PairMap, axes: Axes) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +15,14 @@ from kabc.core.errors import SettingsError
 from kabc.report.apart_graph import ApartGraph
 from kabc.report.arm_map import ArmMap
 from kabc.report.counts import SampleCounts
-from kabc.report.mpl import colour_of
+from kabc.report.mpl import VERDICT_COLOURS, colour_of
 from kabc.report.nodes import MOST_ODD, shorten
 from kabc.report.odd_ones import OddOnes
 from kabc.report.pair_map import MOST_LETTERS, PairMap
 from kabc.report.style import LIGHT
 from kabc.report.trace import EvidenceTrace, power_of_two
 from kabc.report.values import GroupValues
+from kabc.report.verdict_map import KINDS, SIGNS, VerdictMap
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure  # type: ignore[import-untyped]
@@ -59,7 +62,7 @@ def _safe(names: tuple[str, ...]) -> list[str]:
 
 @_paint.register(PairMap)
 def _pairs(picture: PairMap, figure: Figure) -> None:
-    names, places = _safe(picture.names), list(range(len(picture.names)))
+    names = _safe(picture.names)
     with np.errstate(divide="ignore"):
         height = np.clip(np.log2(np.maximum(picture.ratio, 0)), -_STEEPEST, _STEEPEST).astype(np.float32)
     told = [["told apart" if pair else "not told apart" for pair in row] for row in picture.told_apart.tolist()]
@@ -80,14 +83,38 @@ def _pairs(picture: PairMap, figure: Figure) -> None:
     if len(names) <= _MOST_NAMES:
         marker = {"color": LIGHT["ink"], "size": 3}
         figure.add_scatter(x=columns, y=rows, mode="markers", marker=marker, name="told apart", hoverinfo="skip")
-    for start, end in zip(picture.boundaries, picture.boundaries[1:], strict=False):
-        figure.add_shape(x0=start - 0.5, y0=start - 0.5, x1=end - 0.5, y1=end - 0.5, line={"width": 1.5})
-    shown = len(names) <= 2 * _MOST_NAMES
-    figure.update_xaxes(tickvals=places if shown else [], ticktext=names, constrain="domain")
-    figure.update_yaxes(
-        tickvals=places if shown else [], ticktext=names, autorange="reversed", scaleanchor="x", constrain="domain"
-    )
+    _square(figure, names, picture.boundaries)
     figure.update_layout(title=picture.title.replace("\n", "<br>"))
+
+
+def _square(figure: Figure, names: list[str], boundaries: Sequence[int]) -> None:
+    """Frames around groups, and names at the sides of a square of pairs."""
+    for start, end in pairwise(boundaries):
+        figure.add_shape(x0=start - 0.5, y0=start - 0.5, x1=end - 0.5, y1=end - 0.5, line={"width": 1.5})
+    places = list(range(len(names))) if len(names) <= 2 * _MOST_NAMES else []
+    figure.update_xaxes(tickvals=places, ticktext=names, constrain="domain")
+    figure.update_yaxes(tickvals=places, ticktext=names, autorange="reversed", scaleanchor="x", constrain="domain")
+
+
+@_paint.register(VerdictMap)
+def _verdicts(picture: VerdictMap, figure: Figure) -> None:
+    names = _safe(picture.nodes.names)
+    n = len(names)
+    cells = [[(row, column) for column in range(n)] for row in range(n)]
+    seen = ~np.isnan(picture.codes)
+    figure.add_heatmap(
+        z=picture.codes,
+        zmin=-0.5,
+        zmax=len(KINDS) + 0.5,
+        colorscale=[(edge / 4, colour) for i, colour in enumerate(VERDICT_COLOURS) for edge in (i, i + 1)],
+        text=[[escape(picture.sign(*cell)).replace("\n", "<br>") for cell in row] for row in cells],
+        texttemplate="%{text}",
+        customdata=[[escape(picture.tip(*cell)) if seen[cell] else "" for cell in row] for row in cells],
+        hovertemplate="%{customdata}<extra></extra>",
+        colorbar={"tickvals": [0, 1, 2, 3], "ticktext": [*(f"{SIGNS[kind]} {kind}" for kind in KINDS), "several"]},
+    )
+    _square(figure, names, picture.nodes.boundaries)
+    figure.update_layout(title=escape(picture.title))
 
 
 @_paint.register(ApartGraph)
@@ -208,6 +235,9 @@ def _values(picture: GroupValues, figure: Figure) -> None:
     figure.set_subplots(rows=len(picture.columns), cols=1, subplot_titles=_safe(tuple(c.name for c in picture.columns)))
     for row, column in enumerate(picture.columns):
         x = _safe(column.levels) if column.levels else (column.edges[:-1] + column.edges[1:]) / 2
+        if column.band is not None:
+            low, high = column.band
+            figure.add_vrect(low, high, row=row + 1, col=1, fillcolor=LIGHT["h1"], line={"dash": "dash"}, layer="below")
         for place, group in enumerate(picture.groups):
             name, colour = f"group {group + 1}", colour_of(group)
             shared: dict[str, Any] = {"name": name, "legendgroup": name, "showlegend": row == 0}

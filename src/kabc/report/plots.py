@@ -17,6 +17,7 @@ from kabc.report.odd_ones import odd_ones
 from kabc.report.pair_map import PairMap, group_map, pair_map
 from kabc.report.trace import evidence_trace
 from kabc.report.values import group_values
+from kabc.report.verdict_map import verdict_map
 from kabc.results.values import Result
 
 _MOST_ROWS = 200  # of a map of pairs; with more arms its rows are groups
@@ -28,6 +29,7 @@ def _pairs(result: Result) -> PairMap:
 
 PICTURES: dict[str, Callable[[Result], object]] = {
     "pairs": _pairs,
+    "verdicts": verdict_map,
     "graph": apart_graph,
     "map": arm_map,
     "values": group_values,

@@ -149,6 +149,14 @@ text { font-family: inherit; fill: var(--ink); unicode-bidi: isolate; }
 .small { stroke: var(--thin); stroke-width: .6; }
 .dot { fill: var(--ink); }
 .h-none { fill: var(--none); stroke: var(--thin); stroke-width: .6; stroke-dasharray: 1.5 1.5; }
+.v-different { fill: var(--h6); }
+.v-different-ink { fill: var(--i6); }
+.v-same { fill: var(--h2); stroke: var(--thin); stroke-width: .6; }
+.v-same-ink { fill: var(--i2); }
+.v-open { fill: var(--none); stroke: var(--thin); stroke-width: .8; stroke-dasharray: 1.5 1.5; }
+.scroll + h3 { margin-top: 1rem; }
+.margin { font-size: 7px; }
+.band { fill: var(--h1); stroke: var(--together); stroke-width: .8; stroke-dasharray: 3 2; }
 .node { stroke: var(--page); stroke-width: 1.2; }
 .node-ink { fill: var(--node); font-weight: 700; }
 .whisker { stroke: var(--ink); stroke-width: 1; }

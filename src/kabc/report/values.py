@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.report.nodes import group_nodes, plain
+from kabc.report.tolerance_band import tolerance_band
 from kabc.results.effects.columns import FEATURE, are_codes, column_names, kept_arms, level_texts, readable_columns
 from kabc.results.effects.compute import pooled_values
 from kabc.results.values import Result
@@ -36,6 +37,7 @@ class Column:
     levels : the values that have their own bar, as texts. Empty if there are bins.
     shares : share of a group's values in each bin or level.
     quantiles : 5, 25, 50, 75 and 95 % of each group. NaN if every value has its own bar.
+    band : the median of the largest group, less and plus the tolerance, if that is a change of this column alone.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Column:
     levels: tuple[str, ...]
     shares: Array  # (G, B)
     quantiles: Array  # (G, 5)
+    band: tuple[float, float] | None = None
 
     @property
     def gap(self) -> float:
@@ -78,7 +81,8 @@ def group_values(result: Result) -> GroupValues:
     for column in readable_columns(result):
         pooled = [pooled_values(column, arms) for _, arms in shown]
         if any(map(len, pooled)):
-            columns.append(column_of(plain(column.name), pooled, dict(enumerate(column.levels))))
+            drawn = column_of(plain(column.name), pooled, dict(enumerate(column.levels)))
+            columns.append(drawn if drawn.levels else replace(drawn, band=tolerance_band(result, max(pooled, key=len))))
     columns.sort(key=lambda column: -column.gap)
     width = next(iter(kept.values())).shape[1]
     features = [found[1] for name in column_names(result.columns, width) if (found := FEATURE.fullmatch(name))]

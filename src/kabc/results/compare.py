@@ -10,6 +10,7 @@ import numpy as np
 from kabc.core.errors import SettingsError
 from kabc.core.partitions import Partition
 from kabc.core.words import counted, in_short, named, percent, shown
+from kabc.results.changed_verdicts import KERNELS, VerdictChange, changed_verdicts, contradict, proves
 from kabc.results.moved import Moved, moved_groups, moved_lines, some
 from kabc.results.questions import expect_same_columns, mismatches
 from kabc.results.values import Result
@@ -22,8 +23,9 @@ _MOST_CHANGES = 20  # lines; more are counted
 class Change:
     """An arm that changed its group: whom it was with, whom it is with, and whether that is certified.
 
-    Certified: one answer proves that the arm is the same as others, the other that it is not. Where the two answers are
-    to different questions, nothing is certified.
+    Certified: one answer proves that the arm is the same as others, the other that it is not. Within a tolerance: one
+    proves that it is further from another arm than the other allows. Where the two answers are to different questions,
+    nothing is certified.
     """
 
     arm: str
@@ -45,7 +47,8 @@ class Comparison:
     of the results has set aside are in `not_measured`; nothing is said of their groups.
 
     `mismatches` say why the answers are to different questions, such as different numbers of groups; no change is
-    certified then. `moved` are groups whose values moved, whether or not arms changed their groups.
+    certified then. `moved` are groups whose values moved, whether or not arms changed their groups. `verdicts` are
+    pairs that were the same within the tolerance and are different now, or the other way round.
 
     Examples
     --------
@@ -72,6 +75,8 @@ class Comparison:
     moved: tuple[Moved, ...] = ()
     moved_delta: float = 0.0
     conditions: tuple[str, ...] = ()
+    tolerance: str = ""
+    verdicts: tuple[VerdictChange, ...] = ()
 
     @property
     def same(self) -> bool:
@@ -81,7 +86,11 @@ class Comparison:
     @property
     def alarm(self) -> bool:
         """Whether something is more than a guess: a certified change, or values that moved by the test."""
-        return any(change.certified for change in self.changes) or any(one.proven for one in self.moved)
+        return self._certified or any(one.proven for one in self.moved)
+
+    @property
+    def _certified(self) -> bool:
+        return any(one.certified for one in self.changes) or any(one.n_certified for one in self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -103,6 +112,7 @@ class Comparison:
             *(f"{reason}: changes are a guess" for reason in self.mismatches),
             f"{changed} changed group (adjusted Rand index {self.adjusted_rand:.3g}; 1 means the same groups)",
             *self._changes(everyone),
+            *(one.text(self.tolerance, everyone=everyone) for one in self.verdicts),
             *moved_lines(self.moved, len(self.groups)),
         ]
         lines += [f"{word}: {in_short(map(named, arms), everyone=everyone)}" for word, arms in self._others() if arms]
@@ -118,7 +128,9 @@ class Comparison:
 
     def _doubts(self) -> list[str]:
         lines = []
-        if any(change.certified for change in self.changes):
+        if any(one.n_certified < one.n_pairs for one in self.verdicts):
+            lines.append("verdicts: a difference below the tolerance may be shown at one time and not at the other")
+        if self._certified:
             given = f", if {' and '.join(self.conditions)}" if self.conditions else ""
             doubt = f"wrong with probability at most {percent(self.delta)}"
             lines.append(f"certified changes: {doubt}, for both answers together{given}")
@@ -157,6 +169,7 @@ def compare(old: Result, new: Result) -> Comparison:
     pairs = _matched(before, now, common)
     changed = [name for name in common if (before.label(name), now.label(name)) not in pairs]
     unlike = mismatches(old, new)
+    both_within = old.tolerance is not None and new.tolerance is not None and not unlike
     stayed = [tuple(x for x in common if (before.label(x), now.label(x)) == pair) for pair in sorted(pairs)]
     moved_delta = min(old.delta, new.delta)
     return Comparison(
@@ -173,7 +186,11 @@ def compare(old: Result, new: Result) -> Comparison:
         mismatches=unlike,
         moved=moved_groups(old, new, stayed, len(common), moved_delta),
         moved_delta=moved_delta,
-        conditions=tuple(dict.fromkeys(filter(None, (old.conditional_on, new.conditional_on)))),
+        conditions=tuple(
+            dict.fromkeys(filter(None, (old.conditional_on, new.conditional_on, _kernels(old) if both_within else "")))
+        ),
+        tolerance=old.tolerance.tolerance if old.tolerance is not None and both_within else "",
+        verdicts=changed_verdicts(old, new, common, (before.place, now.place)) if both_within else (),
     )
 
 
@@ -199,14 +216,17 @@ class _Side:
 
     def parts(self, name: str, others: list[str]) -> bool:
         """Whether it proves that the arm is not like (one of) the others."""
-        if self.result.status in ("doubtful", "stopped"):  # then nothing is proven, also no pair
+        if not proves(self.result):
             return False
         if self.result.certified:
             return any(self.label(other) != self.label(name) for other in others)
-        if self.result.assumptions:  # nothing is certified
-            return False
         told = self.result.evidence.told_in_round[self.place[name]]
         return any(told[self.place[other]] > 0 for other in others)
+
+
+def _kernels(result: Result) -> str:
+    """What certified changes within a tolerance rest on; quantiles are compared without a kernel."""
+    return "" if result.tolerance is not None and result.tolerance.quantiles else KERNELS
 
 
 def _matched(before: _Side, now: _Side, common: list[str]) -> set[tuple[int, int]]:
@@ -220,7 +240,13 @@ def _matched(before: _Side, now: _Side, common: list[str]) -> set[tuple[int, int
 
 def _change(name: str, before: _Side, now: _Side, common: list[str], *, comparable: bool) -> Change:
     was, is_now = before.partners(name, common), now.partners(name, common)
-    proven = (before.result.certified and now.parts(name, was)) or (now.result.certified and before.parts(name, is_now))
+    if before.result.tolerance is not None:  # then groups are no proof that arms are equal; margins are compared
+        others = [(before.place[other], now.place[other]) for other in dict.fromkeys([*was, *is_now])]
+        proven = contradict(before.result, now.result, (before.place[name], now.place[name]), others)
+    else:
+        proven = (before.result.certified and now.parts(name, was)) or (
+            now.result.certified and before.parts(name, is_now)
+        )
     return Change(name, tuple(was), tuple(is_now), comparable and proven)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kabc.core.errors import SettingsError
 from kabc.results.effects.values import ColumnEffect
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]  # each with one entry for each arm
 
+_MARGINS = ("same_within", "apart_at_least")
 _PLAIN = (str, int, float, bool)  # types of names that both libraries keep as they are
 
 
@@ -44,6 +48,7 @@ def columns_of(result: Result) -> Columns:
         "certified": [result.certified and label >= 0 for label in result.labels],
         "samples": [result.samples_per_arm[name] for name in result.names],
         "set_aside": aside,
+        **_margins(result),
     }
     arms = {effect.arm: effect for effect in result.effects.arms}
     found = {name: {column.column: column for column in effect.columns} for name, effect in arms.items()}
@@ -52,6 +57,25 @@ def columns_of(result: Result) -> Columns:
     if arms:
         columns["oddness"] = [arms[name].oddness if name in arms else None for name in result.names]
     return columns
+
+
+def _margins(result: Result) -> Columns:
+    """How far each arm is from the others of its group at most, and from those of other groups at least."""
+    found = result.tolerance
+    if found is None or result.assumptions:
+        return {}
+    labels, itself = np.asarray(result.labels), np.eye(len(result.labels), dtype=bool)
+    known = (labels[:, None] >= 0) & (labels >= 0)
+    together = known & (labels[:, None] == labels) & ~itself
+    near = np.where(together, found.same_within, 0.0).max(axis=1, initial=0.0)
+    near = np.where(together.any(axis=1), near, np.inf)  # alone
+    far = np.where(known & ~together & ~itself, found.apart_at_least, np.inf).min(axis=1, initial=np.inf)
+    between = set(found.between)
+    return {
+        "same_within": [size if math.isfinite(size) else None for size in near.tolist()],
+        "apart_at_least": [size if 0 < size < math.inf else None for size in far.tolist()],
+        "between": [arm in between for arm in range(len(labels))],
+    }
 
 
 def _figures(title: str, effects: list[ColumnEffect | None]) -> Columns:
@@ -76,13 +100,12 @@ def _pandas(pandas: Any, columns: Columns) -> Any:
     whole = {name: pandas.Series(columns[name], dtype="Int64") for name in ("group", "samples")}
     arms = pandas.Series(_cells(names) if kind else names, dtype=kind)
     aside = pandas.Series(columns["set_aside"], dtype=object)
-    return pandas.DataFrame(columns | {"arm": arms, "set_aside": aside} | whole)
+    margins = {name: pandas.Series(columns[name], dtype="float64") for name in _MARGINS if name in columns}
+    return pandas.DataFrame(columns | {"arm": arms, "set_aside": aside} | whole | margins)
 
 
 def _cells(names: list[Hashable]) -> Any:
     """Names as an array of objects: of a list of tuples, numpy would make a table."""
-    import numpy as np
-
     cells = np.empty(len(names), dtype=object)
     for place, name in enumerate(names):
         cells[place] = name
@@ -94,4 +117,5 @@ def _polars(polars: Any, columns: Columns) -> Any:
     arms = polars.Series("arm", names, dtype=None if _one_plain_type(names) else polars.Object)
     whole = {name: polars.Series(name, columns[name], dtype=polars.Int64) for name in ("group", "samples")}
     aside = polars.Series("set_aside", columns["set_aside"], dtype=polars.String)
-    return polars.DataFrame(columns | {"arm": arms, "set_aside": aside} | whole)
+    margins = {name: polars.Series(name, columns[name], dtype=polars.Float64) for name in _MARGINS if name in columns}
+    return polars.DataFrame(columns | {"arm": arms, "set_aside": aside} | whole | margins)

@@ -5,12 +5,12 @@ Colours of text and lines are those of the notebook, so that it reads well in li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from kabc.core.words import counted
-from kabc.results import words
+from kabc.results import within, words
 from kabc.results.effects.words import estimates, group_effect_lines
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def _groups(result: Result) -> str:
     guess = "" if result.certified else " (guess)"
     rows = []
     for number, arms in by_size[:_MOST_GROUPS]:
-        effects = "".join(f"<div>{_clean(line)}</div>" for line in group_effect_lines(result.effects, number))
+        said = [*group_effect_lines(result.effects, number), *_margins(result, arms)]
+        effects = "".join(f"<div>{_clean(line)}</div>" for line in said)
         rows.append([f"{number}{guess}", f"{len(arms):,}", _names([words.one_line(arm) for arm in arms]), effects])
     heads = _row("th", ["group", "arms", "names", "values (estimates)"])
     body = "".join(_row("td", row) for row in rows)
@@ -56,6 +57,14 @@ def _groups(result: Result) -> str:
     left_out = f'<div style="{_SOFT}">and {counted(more, "larger group")}</div>' if more > 0 else ""
     table = f"<thead>{heads}</thead><tbody>{body}</tbody>"
     return f'<table style="border-collapse:collapse">{table}</table>{left_out}'
+
+
+def _margins(result: Result, group: Sequence[Hashable]) -> list[str]:
+    """What is proven of the arms of a group within the tolerance."""
+    if result.tolerance is None or result.assumptions:
+        return []
+    margins = within.margins_of(result, result.tolerance, group)
+    return [f"proven: {'; '.join(margins)}"] if margins else []
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
@@ -73,6 +82,7 @@ def _names(names: Sequence[str]) -> str:
 def _remarks(result: Result) -> str:
     """Arms set aside and doubts, in sight; notes and samples, on request."""
     doubts = [*words.hardly_watched(result), *words.aside_lines(result), *words.doubt_lines(result)]
+    doubts += within.lines(result, result.tolerance) if result.tolerance is not None else []
     if result.k_doubt is not None and result.k_doubt > 1:
         doubts += words.k_doubt(result)
     if result.failure:

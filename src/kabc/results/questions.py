@@ -56,6 +56,7 @@ def mismatches(old: Result, new: Result) -> tuple[str, ...]:
         _of_groups(old.n_clusters, new.n_clusters),
         _of_strategies(old, new),
         _of_kernels(old, new),
+        _of_tolerances(old, new),
         "only one answer names its columns" if bool(old.columns) != bool(new.columns) else "",
     ]
     return tuple(filter(None, found))
@@ -75,9 +76,19 @@ def _of_strategies(old: Result, new: Result) -> str:
 
 
 def _rule(strategy: str) -> str:
-    """The name of a strategy with what it was given, but for delta and K, which are compared by themselves."""
-    without = re.sub(r"(, )?\b(delta|K) = [^,()]+", "", strategy)
+    """The name of a strategy with what it was given, but for delta, K and tolerance, compared by themselves."""
+    without = re.sub(r"(, )?\b(delta|K) = [^,()]+|(, )?\btolerance = .*(?=\))", "", strategy)
     return re.sub(r"\(\W*\)", "", without.replace("(, ", "(")).strip(" ,")
+
+
+def _of_tolerances(old: Result, new: Result) -> str:
+    """The same pair may be the same within one tolerance, and different without."""
+    before, now = (None if one.tolerance is None else one.tolerance.tolerance for one in (old, new))
+    if before == now:
+        return ""
+    if before is not None and now is not None:
+        return f"the answers have different tolerances, {before} and {now}"
+    return f"one answer has a tolerance, {before or now}, the other has none"
 
 
 def _of_kernels(old: Result, new: Result) -> str:

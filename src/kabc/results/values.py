@@ -252,9 +252,11 @@ class Result:
         """A data frame with one row for each arm.
 
         Its columns: `arm`, with the type that its name has; `group`, numbered from 1 as in texts, missing if the arm
-        was set aside; `certified`; `samples`; `set_aside`, the reason; then estimates from the samples kept. For a
-        column of numbers these are `..._median`, `..._p5` and `..._p95`, for categories `..._top`, the most common one,
-        and `..._top_share`. `oddness` is how much an arm stands out (`kabc.results.effects.values.ArmEffect`).
+        was set aside; `certified`; `samples`; `set_aside`, the reason. With a tolerance, in its unit: `same_within`,
+        how far the arm is at most from any other arm of its group; `apart_at_least`, how far it is at least from any
+        arm of another group (both missing where nothing is proven); `between`. Then estimates from the samples kept.
+        For a column of numbers these are `..._median`, `..._p5` and `..._p95`, for categories `..._top`, the commonest
+        one, and `..._top_share`. `oddness` is how much an arm stands out (`kabc.results.effects.values.ArmEffect`).
 
         Parameters
         ----------
@@ -277,10 +279,10 @@ class Result:
 
         Parameters
         ----------
-        kind : {"values", "odd", "pairs", "graph", "map", "trace", "counts"}, default "values"
+        kind : {"values", "odd", "pairs", "verdicts", "graph", "map", "trace", "counts"}, default "values"
             What to draw: the values of each group; arms that stand out, against all others; the evidence of every pair;
-            which pairs are not told apart; arms with similar samples side by side; the evidence over time; the samples
-            of each arm. With many arms, pictures of pairs show groups.
+            what is proven of every pair within the tolerance; which pairs are not told apart; arms with similar samples
+            side by side; the evidence over time; the samples of each arm. Of many arms, pictures of pairs show groups.
         backend : {"matplotlib", "plotly"}, default "matplotlib"
             The library that draws.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,24 +39,48 @@ def _joined(result: Result) -> bool:
 
 def counts_line(result: Result, found: Verdicts) -> str:
     """How many pairs are proven to be what, where the groups are not."""
-    i, j = np.triu_indices(len(result.names), 1)
-    kinds = found.verdicts[i, j]
-    said = {kind: int(np.count_nonzero(kinds == kind)) for kind in (SAME, DIFFERENT, OPEN)}
+    said = verdict_counts(found)
     same = f"{counted(said[SAME], 'pair')} {plural(said[SAME], 'is')} the same"
     same += f" ({found.near})" if found.quantiles else f" {found.near}"
     others = [f"{said[kind]:,} {plural(said[kind], 'is')} {kind}" for kind in (DIFFERENT, OPEN)]
     return ", ".join([same, *others])
 
 
+def verdict_counts(found: Verdicts) -> dict[str, int]:
+    """How many pairs have which verdict."""
+    kinds = found.verdicts[np.triu_indices(len(found.verdicts), 1)]
+    return {kind: int(np.count_nonzero(kinds == kind)) for kind in (SAME, DIFFERENT, OPEN)}
+
+
 def margin_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> str:
     """How far apart two arms of a group are at most, as far as it is proven: "any two within 4.1 %"."""
-    arms = [result.names.index(name) for name in group]
+    near = _any_two(found, _numbers(result, group))
+    return f"proven so far: {near}" if near else ""
+
+
+def margins_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> list[str]:
+    """How far apart two arms of a group are at most, and an arm of it and one of another group at least."""
+    arms = _numbers(result, group)
+    others = [arm for arm, label in enumerate(result.labels) if label >= 0 and arm not in set(arms)]
+    least = float(found.apart_at_least[np.ix_(arms, others)].min(initial=math.inf))
+    known = 0 < least < math.inf
+    far = f"{f'at least {rounded_down(least)} {found.unit}'.rstrip()} from any other arm" if known else ""
+    return [*filter(None, [_any_two(found, arms), far])]
+
+
+def _numbers(result: Result, group: Sequence[Hashable]) -> list[int]:
+    place = {name: arm for arm, name in enumerate(result.names)}
+    return [place[name] for name in group]
+
+
+def _any_two(found: Verdicts, arms: Sequence[int]) -> str:
+    """What any two of these arms are proven to have; empty if nothing is."""
     if len(arms) < 2:
         return ""
     if found.quantiles:
         return _quantiles_of(found, arms)
     most = float(_among(found.same_within, arms).max(initial=0.0))
-    return f"proven so far: any two within {rounded_up(most)} {found.unit}".rstrip() if math.isfinite(most) else ""
+    return f"any two within {rounded_up(most)} {found.unit}".rstrip() if math.isfinite(most) else ""
 
 
 def _quantiles_of(found: Verdicts, arms: Sequence[int]) -> str:
@@ -69,34 +93,39 @@ def _quantiles_of(found: Verdicts, arms: Sequence[int]) -> str:
     if not known:
         return ""
     nothing = f"; nothing yet of {', '.join(unknown)}" if unknown else ""
-    return f"proven so far: any two have {', '.join(known)}{nothing}"
+    return f"any two have {', '.join(known)}{nothing}"
 
 
 def lines(result: Result, found: Verdicts) -> list[str]:
     """The tolerance in other units, and chains."""
-    said = [f"tolerance: {found.tolerance}, as much as {one}" for one in found.equivalents]
-    if result.between:
-        names = ", ".join(map(named, result.between[:_MOST]))
-        more = len(result.between) - _MOST
-        names += f" and {more:,} more" if more > 0 else ""
-        said.append(f"between groups: {names} (within the tolerance of more than one group, or nearly: an estimate)")
-    return said
+    return [f"tolerance: {found.tolerance}, as much as {one}" for one in found.equivalents] + between_lines(result)
+
+
+def between_lines(result: Result) -> list[str]:
+    """The arms of chains, named."""
+    if not result.between:
+        return []
+    names = ", ".join(map(named, result.between[:_MOST]))
+    more = len(result.between) - _MOST
+    names += f" and {more:,} more" if more > 0 else ""
+    return [f"between groups: {names} (within the tolerance of more than one group, or nearly: an estimate)"]
 
 
 def rounded_up(size: float) -> str:
     """Two digits, never less than what is proven."""
-    if size <= 0:
-        return "0"
-    digit = 10.0 ** (math.floor(math.log10(size)) - 1)
-    return f"{math.ceil(round(size / digit, 6)) * digit:.6g}"
+    return _rounded(size, math.ceil)
 
 
 def rounded_down(size: float) -> str:
     """Two digits, never more than what is proven."""
+    return _rounded(size, math.floor)
+
+
+def _rounded(size: float, towards: Callable[[float], int]) -> str:
     if size <= 0:
         return "0"
     digit = 10.0 ** (math.floor(math.log10(size)) - 1)
-    return f"{math.floor(round(size / digit, 6)) * digit:.6g}"
+    return f"{towards(round(size / digit, 6)) * digit:.6g}"
 
 
 def _among(values: Array, arms: Sequence[int]) -> Array:  # (N, N)

@@ -10,6 +10,7 @@ from kabc.report.page.tags import bullets, details, name, table
 from kabc.report.svg import clean
 from kabc.results.failures import how_it_failed
 from kabc.results.values import Result
+from kabc.results.within import verdict_counts
 from kabc.results.words import (
     CANNOT_TELL,
     assumption,
@@ -53,8 +54,10 @@ def _sentence(result: Result) -> str:
     guess = f"{arms}. The {counted(groups, 'group')} below {plural(groups, 'is')} a guess."
     if result.status == "stopped" or result.assumptions:
         return guess
-    if result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
+    if result.tolerance is None and result.n_groups_at_least == 1 and not result.evidence.n_told_apart:
         return f"{guess} Nothing is certified yet."
+    if result.tolerance is not None:
+        return f"{guess} {' '.join(f'{line[0].upper()}{line[1:]}.' for line in certified_lines(result))}"
     at_least = counted(result.n_groups_at_least, "group")
     condition = f" if {result.conditional_on}" if result.conditional_on else ""
     return (
@@ -92,7 +95,11 @@ def _facts(result: Result) -> str:
         "Arms": f"{len(result.names):,}",
         "Groups" if result.certified else "Groups (guess)": f"{len(result.groups):,}",
         "Samples": f"{result.n_samples:,}",
-        "Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}",
+        **(
+            {"Pairs told apart": f"{result.evidence.n_told_apart:,} of {pairs:,}"}
+            if result.tolerance is None or result.reference
+            else {f"Pairs {kind}": f"{count:,}" for kind, count in verdict_counts(result.tolerance).items()}
+        ),
         "Delta": f"{result.delta:g}",
     }
     if result.reference:

@@ -38,7 +38,8 @@ def _attempt(draw: Callable[[Result], str], result: Result) -> str:
         return f'<p class="soft">{clean(str(error).capitalize())}.</p>'
 
 
-def _figure(title: str, picture: str, caption: str) -> str:
+def figure(title: str, picture: str, caption: str) -> str:
+    """A picture with its title and caption; wide ones scroll."""
     whole = ' class="whole"' if picture.startswith('<svg class="wide"') else ""
     scroll = f'<div class="scroll"{" tabindex=0" if whole else ""}>{picture}</div>'
     return f"<figure{whole}><h3>{clean(title)}</h3>{scroll}<figcaption>{clean(caption)}</figcaption></figure>"
@@ -47,14 +48,14 @@ def _figure(title: str, picture: str, caption: str) -> str:
 def _pairs(result: Result) -> str:
     if len(by_group(result)) <= MOST_NODES:
         sure = "" if result.assumptions or result.status == "stopped" else ", which is certified"
-        return _figure(
+        return figure(
             "Evidence of every pair",
             svg.draw_pairs(pair_map(result)),
             f"Each cell is a pair of arms. A full square: told apart{sure}. A small square: not told apart. The colour "
             "is the evidence in units of its threshold. Frames are groups, numbered on the diagonal.",
         )
     pairs = group_map(result)
-    return _figure(
+    return figure(
         "Evidence between groups",
         svg.draw_pairs(pairs),
         "Each cell is a pair of groups; on the diagonal, a group with itself. The number says how many of their pairs "
@@ -78,7 +79,7 @@ def _graph(result: Result) -> str:
     )
     if graph.pairs("conflict"):
         caption += " Thick lines join arms that are told apart, but are in the same guessed group."
-    return _figure("Told apart or not", svg.draw_graph(graph), caption)
+    return figure("Told apart or not", svg.draw_graph(graph), caption)
 
 
 def _map(result: Result) -> str:
@@ -86,7 +87,7 @@ def _map(result: Result) -> str:
     marks = "Numbers and colours are groups."
     if len(arms.names) > MOST_NODES:
         marks = "Each dot is an arm; colours are groups. The arms that stand out most have a name."
-    return _figure(
+    return figure(
         "Map of the arms",
         svg.draw_arm_map(arms),
         f"Arms close to each other gave similar samples. {marks} This is a picture, not a proof: the plane shows "
@@ -100,7 +101,7 @@ def _trace(result: Result) -> str:
     if trace.left_out:
         shown, every = len(trace.lines), len(trace.lines) + trace.left_out
         caption += f" {shown} of {every} pairs are shown, from the weakest to the strongest evidence."
-    return _figure("Evidence over samples", svg.draw_trace(trace), caption)
+    return figure("Evidence over samples", svg.draw_trace(trace), caption)
 
 
 def _counts(result: Result) -> str:
@@ -110,7 +111,7 @@ def _counts(result: Result) -> str:
         if counts.nodes.are_groups
         else "Each bar counts all samples of an arm. Arms that are hard to tell apart take more."
     )
-    return _figure("Samples", svg.draw_counts(counts), each)
+    return figure("Samples", svg.draw_counts(counts), each)
 
 
 def odd_section(result: Result) -> str:
@@ -153,6 +154,8 @@ def _columns(result: Result) -> str:
             "below: the tick is the median, the thick part the middle half, the thin part the middle 90 %. Columns "
             "with the largest differences come first. Values beyond the frame are counted in the outermost bar."
         )
+    if any(column.band is not None for column in values.columns):
+        said.append("The dashed band is the tolerance: the median of the largest group, less and plus as much.")
     if values.columns_left_out:
         said.append(f"{counted(values.columns_left_out, 'column')} with smaller differences left out.")
     if values.groups_left_out:

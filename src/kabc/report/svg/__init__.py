@@ -8,6 +8,7 @@ from kabc.report.svg.canvas import clean, colour_of, number, ticks
 from kabc.report.svg.columns import draw_column, draw_odd
 from kabc.report.svg.pairs import draw_pairs
 from kabc.report.svg.planes import draw_arm_map, draw_graph
+from kabc.report.svg.verdicts import draw_verdicts
 
 __all__ = [
     "clean",
@@ -19,6 +20,7 @@ __all__ = [
     "draw_odd",
     "draw_pairs",
     "draw_trace",
+    "draw_verdicts",
     "number",
     "ticks",
 ]

@@ -19,6 +19,10 @@ def draw_column(column: Column, groups: Sequence[int]) -> str:
     canvas = Canvas(WIDTH, bottom + (62 if long else 20))
     tallest = max(float(column.shares.max()), 1e-9)
     step = (WIDTH - left - 8) / column.shares.shape[1]
+    if column.band is not None:
+        low, high = (_place(column, end, left) for end in column.band)
+        tip = f"the tolerance: {number(column.band[0])} to {number(column.band[1])}"
+        canvas.add("rect", "band", tip=tip, x=low, y=top, width=max(high - low, 0.6), height=bottom - top)
     for row, group in enumerate(groups):
         base = top + (row + 1) * height - 9
         canvas.text(0, base, f"group {group + 1}", "t")
@@ -76,6 +80,8 @@ def _summary(column: Column, groups: Sequence[int]) -> str:
         parts = [
             f"group {g + 1} median {q[2]:.4g}" for g, q in zip(groups, column.quantiles, strict=True) if q[2] == q[2]
         ]
+    if column.band is not None:
+        parts.append(f"tolerance around the median of the largest group {column.band[0]:.4g} to {column.band[1]:.4g}")
     return f"Values of {column.name}: " + ", ".join(parts)
 
 

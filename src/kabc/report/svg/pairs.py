@@ -8,7 +8,8 @@ import numpy as np
 
 from kabc.core.words import counted
 from kabc.report.pair_map import PairMap
-from kabc.report.svg.canvas import WIDTH, Canvas, fitting, room_for, written
+from kabc.report.svg.canvas import Canvas
+from kabc.report.svg.squares import Square
 
 HEAT_EDGES = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # between two colours, in units of the threshold
 _HEAT_NAMES = ("1/8", "1/4", "1/2", "1", "2", "4", "8")
@@ -17,35 +18,28 @@ _HEAT_NAMES = ("1/8", "1/4", "1/2", "1", "2", "4", "8")
 def draw_pairs(pairs: PairMap) -> str:
     """A cell for each pair: full if told apart, small if not. The colour is the evidence. A frame marks a group."""
     n = len(pairs.names)
-    room = room_for(pairs.names, 130.0 if pairs.told_pairs is not None else 84.0)
-    cell = float(np.clip((WIDTH - room - 1) / n, 13.0, 34.0))
-    canvas = Canvas(max(WIDTH, room + n * cell + 1), room + n * cell + 62)
-    for row, (name, short) in enumerate(zip(pairs.names, fitting(pairs.names, room - 8), strict=True)):
-        middle = room + (row + 0.5) * cell
-        canvas.text(room - 4, middle + 3.5, short, "t", "end", tip=name)
-        turned = f"rotate(-90 {written(middle + 3.5)} {written(room - 4)})"
-        canvas.add("text", "t", short, name, x=middle + 3.5, y=room - 4, transform=turned)
+    groups_are_rows = pairs.told_pairs is not None
+    square = Square.of(pairs.names, 130.0 if groups_are_rows else 84.0)
+    canvas = square.canvas(62)
+    square.write_names(canvas, pairs.names)
     for row in range(n):
         for column in range(n):
-            _cell(canvas, pairs, row, column, room, cell)
-    groups_are_rows = pairs.told_pairs is not None
+            _cell(canvas, pairs, row, column, square)
     for start, end in [] if groups_are_rows else zip(pairs.boundaries, pairs.boundaries[1:], strict=False):
-        side = (end - start) * cell
-        canvas.add("rect", "frame", x=room + start * cell, y=room + start * cell, width=side, height=side)
+        square.frame(canvas, start, end)
     unknown = bool(np.isnan(pairs.ratio[~np.eye(n, dtype=bool)]).any())
     earlier = bool((pairs.told_apart & ~(pairs.ratio > 1)).any())
-    _heat_legend(canvas, room + n * cell + 16, unknown, earlier)
+    _heat_legend(canvas, square.end + 16, unknown, earlier)
     told = int(np.count_nonzero(np.triu(pairs.told_apart, 1)))
     unit = "pairs of groups" if groups_are_rows else "pairs"
     return canvas.picture(f"Pair map of {pairs.n_arms} arms: {told} of {math.comb(n, 2)} {unit} told apart")
 
 
-def _cell(canvas: Canvas, pairs: PairMap, row: int, column: int, room: float, cell: float) -> None:
-    x, y, ratio = room + column * cell, room + row * cell, float(pairs.ratio[row, column])
+def _cell(canvas: Canvas, pairs: PairMap, row: int, column: int, square: Square) -> None:
+    x, y, cell, ratio = square.at(column), square.at(row), square.cell, float(pairs.ratio[row, column])
     told = bool(pairs.told_apart[row, column])
     if row == column and pairs.told_pairs is None:
-        group = int(np.searchsorted(pairs.boundaries, row, side="right"))
-        canvas.text(x + cell / 2, y + cell / 2 + 3.5, str(group), "t own", "middle")
+        square.write_own(canvas, row, int(np.searchsorted(pairs.boundaries, row, side="right")) - 1)
         return
     inset = 0.5 if told else cell * 0.16
     known = not math.isnan(ratio)
