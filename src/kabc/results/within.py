@@ -22,9 +22,15 @@ def decided_claim(result: Result, found: Verdicts) -> str:
     """The claim of a decided answer, for its first line."""
     groups = counted(len(result.groups), "group")
     near = _near(found) if _joined(result) else "all arms differ"
-    other = ", groups differ" if len(result.groups) > 1 and _joined(result) else ""
-    other += ", some arms are between them" if result.between else ""
+    other = f", {_apart(result, found)}" if len(result.groups) > 1 and _joined(result) else ""
     return f"{groups}, {near}{other}; wrong with probability at most {percent(result.delta)}"
+
+
+def _apart(result: Result, found: Verdicts) -> str:
+    """What is proven of arms of different groups. In a chain not all of them are proven to differ."""
+    labels = np.array(result.labels)
+    across = (labels[:, None] != labels) & (labels >= 0) & (labels >= 0)[:, None]
+    return "groups differ" if (found.verdicts[across] == DIFFERENT).all() else "some arms of any two groups differ"
 
 
 def _near(found: Verdicts) -> str:
