@@ -112,3 +112,14 @@ def test_columns_of_a_table_are_known_before_a_sample_is_drawn() -> None:
         kabc.cluster(table, arm="host", tolerance={"mss": "2%"}, progress=False)
     with pytest.raises(SettingsError, match="2 columns"):
         kabc.cluster(table, arm="host", tolerance="2", progress=False)
+
+
+def test_where_samples_refute_an_assumption_no_verdict_is_left() -> None:
+    walk = {name: np.cumsum(np.random.default_rng(i).normal(size=400)) for i, name in enumerate("abc")}
+    result = kabc.cluster(walk, tolerance="0.5 sd", seed=0, progress=False)
+    assert result.status == "doubtful" and result.verdicts is not None
+    off = ~np.eye(3, dtype=np.bool_)
+    assert (result.verdicts[off] == "open").all()
+    assert result.same_within is not None and np.isinf(result.same_within[off]).all()
+    assert result.apart_at_least is not None and not result.apart_at_least.any()
+    assert {pair["verdict"] for pair in result.to_dict()["tolerance"]["pairs"]} == {"open"}

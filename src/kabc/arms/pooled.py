@@ -7,6 +7,7 @@ random, each with the same probability. Where samples come in blocks, blocks are
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from copy import copy
@@ -35,7 +36,7 @@ def pooled(parts: Mapping[Hashable, Arm], rng: np.random.Generator) -> PooledRow
     return PooledRows(parts, rng) if all(ends.values()) else PooledDraws(parts)
 
 
-class _Pooled:
+class _Pooled(ABC):
     """What both kinds of pools do alike."""
 
     def __init__(self, parts: Mapping[Hashable, Arm]) -> None:
@@ -72,8 +73,9 @@ class _Pooled:
         self._begun = (int(owners[n - 1]), left - n if left > n else len(owners) - n)
         return owners[:n]
 
+    @abstractmethod
     def _chosen(self, n: int, rng: np.random.Generator) -> Index:  # (n,)
-        raise NotImplementedError
+        """The part that each of the next n blocks comes from."""
 
     def _of(self, part: int, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """Samples of one part; what goes wrong is an error of that arm."""

@@ -78,17 +78,17 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         samples=sources.kept.by_name(sources.names),
         trace=ended.trace,
         k_doubt=getattr(strategy, "k_doubt", None),
-        tolerance=None if ended.broken else _verdicts(strategy),
+        tolerance=None if ended.broken else _verdicts(strategy, doubted=bool(refuted)),
         needs=None if refuted else _needs(strategy, sources),
         origin=origin_now(sources.source),
     )
 
 
-def _verdicts(strategy: Strategy) -> Verdicts | None:
+def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
     """What is proven within a tolerance, by a strategy that takes one."""
     ask = getattr(strategy, "verdicts", None)
     found: Verdicts | None = None if ask is None else ask()
-    return found
+    return found.taken_back() if found is not None and doubted else found
 
 
 def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,21 @@ class Verdicts:
     apart_distance: Array  # (N, N)
     between: tuple[int, ...] = ()
     quantiles: tuple[QuantileVerdicts, ...] = ()
+
+    def taken_back(self) -> Verdicts:
+        """The same question with nothing proven: for samples that refute an assumption."""
+        own = np.eye(len(self.verdicts), dtype=np.bool_)
+        above, below = np.where(own, 0.0, np.inf), np.zeros(own.shape)
+        return replace(
+            self,
+            verdicts=np.where(own, SAME, OPEN),
+            same_within=above,
+            apart_at_least=below,
+            same_distance=above,
+            apart_distance=below,
+            between=(),
+            quantiles=tuple(replace(one, same_within=above, apart_at_least=below) for one in self.quantiles),
+        )
 
     @property
     def near(self) -> str:
