@@ -211,6 +211,15 @@ class Storage(Protocol):
         nobody else has the ticket.
         """
 
+    def bury(self, study: int, worker: str, *, counted: bool) -> int:
+        """The worker's process is known to be dead: its leases lapse now. Returns how many did.
+
+        `counted`: they count as deaths of their tickets. Not so where people stopped the process themselves.
+        """
+
+    def deaths(self, study: int) -> Mapping[int, int]:
+        """Arm -> leases of its tickets that lapsed, for arms with any."""
+
     def draws(self, study: int, first: int, last: int) -> Iterator[tuple[Ticket, Draw]]:
         """The draws that count of rounds first to last, in ticket order."""
 
