@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.arms.base import Arm
 from kabc.core.arrays import Array
 from kabc.core.dependence import memory_length
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.samples import as_points
 from kabc.core.words import counted, plural
-from kabc.arms.base import Arm
 from kabc.running.intake import Intake
 from kabc.running.pilot import PILOT_ROUND
 from kabc.running.settings import Settings

@@ -11,9 +11,9 @@ from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 from kabc.results.gate import pool_name
 from kabc.results.values import Assumption
-from kabc.study.tickets import rng_of
 from kabc.running.sources import ArmLike, Arms, Sources
 from kabc.running.watch import Watch
+from kabc.study.tickets import rng_of
 
 
 def pooled_sources(
@@ -25,7 +25,10 @@ def pooled_sources(
     *,
     watch: bool,
 ) -> tuple[Sources, Watch | None]:
-    """The reference and this arm, in this order, and who watches them. `given` are the arms that were opened, with their names."""
+    """The reference and this arm, in this order, and who watches them.
+
+    `given` are the arms that were opened, with their names.
+    """
     made = _made(given, {this, *reference}, seed)
     for name, arm in made.items():
         if getattr(arm, "paired", False):

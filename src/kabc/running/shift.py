@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from kabc.arms.base import go_to
 from kabc.arms.failures import SpendError
 from kabc.core.errors import ArmError, KabcError
+from kabc.core.samples import as_rows, two_dimensional
 from kabc.core.words import counted
 from kabc.running.away import Away
 from kabc.running.progress import Ticker
@@ -50,7 +50,7 @@ class Shift:
         self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
         self._exchanged = time.perf_counter()
         self._at_once = sources.workers.limit
-        self._round: Sequence[Ticket] = ()
+        self._drawn = [0] * len(sources)  # samples of each arm, by this process
         self._n_done = self._n_samples = 0  # of the round, by this process
 
     def work(self) -> int:
@@ -105,7 +105,7 @@ class Shift:
     def _leave(self) -> None:
         """Give back what will not be drawn, and hand in what was."""
         worker = self._ledger.worker
-        self._finished += [Failure(id, one.lease, worker, "", final=False) for id, one in self._held.items()]
+        self._finished += [Failure(one.id, one.lease, worker, "", final=False) for one in self._held.values()]
         self._held = {}
         with suppress(KabcError):  # another error is being raised already
             self.lease(0)
@@ -120,24 +120,24 @@ class Shift:
     def task(self, ticket: Ticket) -> Callable[[], ArrayLike]:
         """The draw of a ticket. It can be sent to another process; sent again, it draws the same."""
         arm = self.sources.arms[ticket.arm]
+        if not self._ledger.private:  # otherwise nobody else draws
+            go_to(arm, ticket.start, self._drawn[ticket.arm])
         self._began[ticket.id] = time.time(), getattr(arm, "n_paid", 0)
         return partial(arm.draw, ticket.count, *generators_of(ticket, self._ledger.seed, self.sources.facts))
 
     def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
         try:
-            rows = get()
-            _expect_rows(rows, ticket.count)
+            rows = _own(get(), ticket.count)
         except Exception as error:
             self.lose(ticket)
             raise self._failed(ticket, error) from (error.__cause__ if isinstance(error, KabcError) else error)
         began, paid = self._began.pop(ticket.id, (0.0, 0))
         n_paid = getattr(self.sources.arms[ticket.arm], "n_paid", paid) - paid
-        own: Any = _own(rows)
-        self._finished.append(
-            Draw(ticket.id, ticket.lease, self._ledger.worker, own, began, time.time(), max(n_paid, 0))
-        )
+        worker, ended = self._ledger.worker, time.time()
+        self._finished.append(Draw(ticket.id, ticket.lease, worker, rows, began, ended, max(n_paid, 0)))
         del self._held[ticket.id]
+        self._drawn[ticket.arm] += ticket.count
         self._n_done += 1
         self._n_samples += ticket.count
 
@@ -175,7 +175,8 @@ class Shift:
         )
 
 
-def _expect_rows(rows: ArrayLike, count: int) -> None:
+def _own(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
+    """A copy of as many samples as were asked for: an arm may write its next ones into what it has returned."""
     try:
         got = len(rows)  # type: ignore[arg-type]
     except TypeError:
@@ -184,12 +185,6 @@ def _expect_rows(rows: ArrayLike, count: int) -> None:
         ) from None
     if got != count:
         raise ArmError(f"returned {got} samples when asked for {count}; draw(n, rng) must return exactly n rows")
-
-
-def _own(rows: ArrayLike) -> ArrayLike:
-    """A copy: an arm may write its next samples into what it has returned."""
-    if type(rows) is np.ndarray and not rows.dtype.hasobject:
-        return rows.copy()
-    with suppress(Exception):  # the strategy refuses what is no array, and says so
-        return copy.deepcopy(rows)
-    return rows
+    array = as_rows(rows)
+    two_dimensional(array)  # refuses what is no row
+    return array.copy()

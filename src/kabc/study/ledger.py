@@ -151,6 +151,14 @@ class Ledger:
         return answered
 
 
+def private_ledger(facts: Facts, seed: int) -> Ledger:
+    """A study in memory that nobody else knows: the rows of a round are forgotten once it was told."""
+    from kabc.storage.memory import MemoryStorage
+
+    storage = MemoryStorage(forget=True)
+    return Ledger(storage, storage.create_study("run", {}, {}), facts, seed, "run", private=True)
+
+
 def _by_arm(request: Mapping[int, int], drawn: Sequence[tuple[Ticket, Rows]]) -> dict[int, list[Rows]]:
     """The rows of each arm in the order of their pieces; arms in the order of the request."""
     if len(drawn) == len(request):  # one ticket for each arm
