@@ -101,7 +101,7 @@ def _unpacked(body: memoryview, size: int) -> bytes:
         return bytes(body)
     unpacker = zlib.decompressobj()
     plain = unpacker.decompress(body, size)
-    if len(plain) != size or not unpacker.eof and unpacker.decompress(unpacker.unconsumed_tail, 1):
+    if len(plain) != size or (not unpacker.eof and unpacker.decompress(unpacker.unconsumed_tail, 1)):
         raise _damaged("their size is not the declared one")
     return plain
 
