@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,13 +16,15 @@ from kabc.core.errors import ArmError, KabcError
 from kabc.core.samples import as_rows, two_dimensional
 from kabc.core.words import counted
 from kabc.running.away import Away
+from kabc.running.heartbeat import Heartbeat
 from kabc.running.progress import Ticker
 from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
 from kabc.study.ledger import Ledger
+from kabc.study.policies import OnWorkerLoss, fate, loss_message
 from kabc.study.tickets import generators_of
 
-_LEASE_SECONDS = 60.0
+LEASE_SECONDS = 60.0  # renewed while draws run
 _EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
 _MOST_AT_ONCE = 500  # tickets
 
@@ -40,11 +42,31 @@ class Shift:
         Shows how far the round is.
     n_before : callable
         How many samples earlier rounds have brought.
+    beat : Heartbeat, optional
+        Renews what is leased, where others could take it.
+    on_loss : str, optional
+        What becomes of draws whose worker died: a policy of `kabc.study.policies`.
+    arms : collection of int, optional
+        The arms that are here. Default: all of them.
+    expect : callable, optional
+        Refuses samples that cannot be used, before they are handed in.
     """
 
-    def __init__(self, ledger: Ledger, sources: Sources, show: Ticker, n_before: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        sources: Sources,
+        show: Ticker,
+        n_before: Callable[[], int],
+        *,
+        beat: Heartbeat | None = None,
+        on_loss: OnWorkerLoss | None = None,
+        arms: Collection[int] | None = None,
+        expect: Callable[[NDArray[Any]], None] | None = None,
+    ) -> None:
         self.sources, self.show = sources, show
         self._ledger, self._n_before = ledger, n_before
+        self._beat, self._on_loss, self._arms, self._expect = beat, on_loss, arms, expect
         self._finished: list[Draw | Failure] = []
         self._held: dict[int, Ticket] = {}
         self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
@@ -58,12 +80,13 @@ class Shift:
         self._n_done = self._n_samples = 0
         try:
             leased = self.lease(self._wanted())
-            if not leased:
+            if not leased and not self._finished:
                 return 0
             if self.sources.workers.executor is None:
-                while leased:
+                while leased or self._finished:
                     for ticket in leased:
                         self.draw(ticket)
+                        self._hand_in()
                     leased = self.lease(self._wanted())
             else:
                 Away(self, leased).run()
@@ -79,7 +102,7 @@ class Shift:
         """Hand in what is done, and lease up to so many more tickets."""
         finished, self._finished = self._finished, []
         try:
-            answered = self._ledger.exchange(finished, want, None, _LEASE_SECONDS)
+            answered = self._ledger.exchange(finished, want, self._arms, LEASE_SECONDS)
         except BaseException:
             self._finished = finished + self._finished
             raise
@@ -89,7 +112,24 @@ class Shift:
             self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
         self._exchanged = now
         self._held |= {ticket.id: ticket for ticket in answered.leased}
-        return answered.leased
+        if self._beat is not None:
+            self._beat.hold(answered.leased)
+            self._beat.release([one.ticket for one in finished])
+        return [ticket for ticket in answered.leased if not ticket.deaths or self._may_draw(ticket)]
+
+    def _may_draw(self, ticket: Ticket) -> bool:
+        """Whether a ticket whose worker died is drawn again. Otherwise it stands for a failure, or ends the run."""
+        storage, study = self._ledger.storage, self._ledger.study.id
+        deaths = storage.deaths(study).get(ticket.arm, 0)
+        what = fate(ticket, deaths, self._on_loss)
+        about = {"round": ticket.round, "arm": ticket.arm, "piece": ticket.piece, "count": ticket.count}
+        if what == "fail":
+            error = self._failed(ticket, ArmError(loss_message(deaths)))
+            raise error
+        storage.add_note(study, "redrawn" if what == "draw" else "encoded", about)
+        if what == "encode":
+            self.take_failed(ticket)
+        return what == "draw"
 
     def more(self, idle: int) -> Sequence[Ticket]:
         """Further tickets for an executor that has so few idle ones, if it is time to ask."""
@@ -98,6 +138,11 @@ class Shift:
         if idle < self.sources.workers.limit or time.perf_counter() > self._exchanged + _EXCHANGE_SECONDS:
             return self.lease(max(0, self._at_once - idle))
         return ()
+
+    def _hand_in(self) -> None:
+        """What costs time is not kept back until the last ticket of a batch is drawn."""
+        if not self._ledger.private and time.perf_counter() > self._exchanged + 2 * _EXCHANGE_SECONDS:
+            self.lease(0)
 
     def _wanted(self) -> int:
         return len(self._ledger.tickets) if self._ledger.private else self._at_once
@@ -128,7 +173,9 @@ class Shift:
     def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
         try:
-            rows = _own(get(), ticket.count)
+            rows = own_rows(get(), ticket.count)
+            if self._expect is not None:
+                self._expect(rows)
         except Exception as error:
             self.lose(ticket)
             raise self._failed(ticket, error) from (error.__cause__ if isinstance(error, KabcError) else error)
@@ -175,7 +222,7 @@ class Shift:
         )
 
 
-def _own(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
+def own_rows(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
     """A copy of as many samples as were asked for: an arm may write its next ones into what it has returned."""
     try:
         got = len(rows)  # type: ignore[arg-type]

@@ -1,0 +1,173 @@
+"""One study at work in this process: who it is, what it has leased, and the script of its rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from kabc.core.errors import ArmError, SettingsError
+from kabc.core.kernels import Hamming
+from kabc.results.files import loaded
+from kabc.results.origin import origin_now
+from kabc.results.values import Result
+from kabc.running.heartbeat import Heartbeat
+from kabc.running.identity import bury_dead, worker_facts, worker_name
+from kabc.running.intake import Intake
+from kabc.running.interrupts import run_interrupts
+from kabc.running.progress import Ticker
+from kabc.running.questions import settings_of
+from kabc.running.run import Run
+from kabc.running.shift import LEASE_SECONDS, Shift
+from kabc.running.snapshots import Listener
+from kabc.running.sources import Sources
+from kabc.running.steps import Stepper
+from kabc.running.strings import Strings
+from kabc.running.watch import Watch
+from kabc.storage.contract import Storage, StudyRecord
+from kabc.storage.errors import StorageError
+from kabc.strategies.answers import Status
+from kabc.study.documents import facts_document, facts_of_document
+from kabc.study.facts import ArmFacts, Facts
+from kabc.study.ledger import Ledger
+from kabc.study.spec import Spec
+from kabc.study.story import story
+
+_WAIT_SECONDS = 1.0  # for others, before the next look
+
+
+def known_facts(storage: Storage, study: StudyRecord, spec: Spec, here: Facts | None) -> Facts:
+    """The facts that count: those of the first process that had the arms. Other arms than these are refused."""
+    n_arms = len(spec.names)
+    if here is None and study.facts is None:
+        return Facts((ArmFacts(),) * n_arms)
+    if here is None:
+        assert study.facts is not None
+        return facts_of_document(study.facts, n_arms, study.name)
+    first = storage.set_facts(study.id, facts_document(here)).facts
+    assert first is not None
+    facts = facts_of_document(first, n_arms, study.name)
+    facts.expect_same(here, spec.names)
+    return replace(facts, levels=here.levels)
+
+
+def run_of(
+    storage: Storage,
+    study: StudyRecord,
+    spec: Spec,
+    sources: Sources | None,
+    *,
+    worker: str = "",
+    show: Ticker | None = None,
+    listeners: Sequence[Listener] = (),
+    started: float | None = None,
+) -> Run:
+    """The run that answers the question of a study. Without `worker`, it only reads."""
+    facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
+    settings = settings_of(spec, study, facts)
+    strings = Strings(None if facts.types else spec.types) if settings.bets else None
+    watched = Watch(len(facts), spec.seed, paired=settings.paired) if spec.watch else None
+    if sources is not None:
+        sources.facts = facts
+    intake = Intake(spec.names, facts, spec.seed, strings, watched)
+    intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
+    return Run(
+        settings,
+        sources,
+        intake,
+        Ledger(storage, study, facts, spec.seed, worker or "reader", only_read=not worker),
+        Ticker(False) if show is None else show,
+        listeners,
+        time.perf_counter() if started is None else started,
+        story=lambda: story(storage, study),
+    )
+
+
+def stored_answer(study: StudyRecord) -> Result:
+    """The answer of a study that has ended."""
+    if study.answer is None:
+        raise StorageError(f"study {study.name!r} has ended, and there is no answer in the store; is it damaged?")
+    return loaded(dict(study.answer), f"the answer of study {study.name!r}")
+
+
+def join(storage: Storage, study: StudyRecord, names: Sequence[object]) -> str:
+    """Become a worker of the study; what dead workers of this host held is free again. Returns its name."""
+    worker = worker_name()
+    bury_dead(storage, study.id, "run")
+    storage.register_worker(study.id, worker, worker_facts("run", list(map(str, names)), origin_now("").version))
+    return worker
+
+
+def run_here(
+    storage: Storage, study: StudyRecord, spec: Spec, sources: Sources, show: Ticker, on_round: Listener | None
+) -> Result:
+    """Draw for a study until it ends, with all other processes that do so. Returns its answer."""
+    worker = join(storage, study, spec.names)
+    if storage.summary(study.id).n_rounds:
+        storage.add_note(study.id, "resumed", {"worker": worker})
+    storage.reopen(study.id, {"worker": worker})
+    listeners = [] if on_round is None else [on_round]
+    run = run_of(storage, study, spec, sources, worker=worker, show=show, listeners=listeners)
+    with Heartbeat(storage, study.id, worker, LEASE_SECONDS, show.now) as beat, run_interrupts(show) as interrupts:
+        run.interrupts = interrupts
+        shift = Shift(
+            run.ledger,
+            sources,
+            show,
+            lambda: run.intake.n_samples,
+            beat=beat,
+            on_loss=spec.on_worker_loss,
+            expect=run.intake.expect,
+        )
+        turn = Turn(run.ledger, shift, beat)
+        try:
+            result = run.result(turn)
+        finally:
+            with suppress(StorageError):  # it is dropped with the lease
+                storage.drop_step(study.id, worker)
+        if run.ended:
+            return stored_answer(storage.end(study.id, run.last_round, result.to_dict(full=True)))
+        return stored_answer(storage.load_study(study.name)) if turn.ended_elsewhere else result
+
+
+class Turn:
+    """Runs the script of a study whenever this process does the step, and draws what it can lease."""
+
+    def __init__(self, ledger: Ledger, shift: Shift, beat: Heartbeat) -> None:
+        self._ledger, self._shift, self._beat = ledger, shift, beat
+        self.ended_elsewhere = False  # another process has found the answer
+
+    def __call__(self, stepper: Stepper[Status]) -> Status | None:
+        """How the script ended; None if it was left, because the study is paused or has ended elsewhere."""
+        ledger, storage, study = self._ledger, self._ledger.storage, self._ledger.study
+        while True:
+            now = storage.load_study(study.name)
+            if now.state != "running":
+                self.ended_elsewhere = now.state == "ended"
+                return None
+            self._beat.has_step = storage.take_step(study.id, ledger.worker, LEASE_SECONDS)
+            if self._beat.has_step and not stepper.advance():
+                return stepper.found
+            if not self._shift.work():
+                self._refuse_failed()
+                storage.wait(study.id, now.revision, _WAIT_SECONDS)
+
+    def _refuse_failed(self) -> None:
+        """A ticket that failed elsewhere ends the run here too."""
+        ledger = self._ledger
+        for ticket in ledger.tickets:
+            if ticket.state == "failed":
+                said = [
+                    note.body.get("message", "")
+                    for note in ledger.storage.notes(ledger.study.id)
+                    if note.kind == "failed" and note.body.get("ticket") == ticket.id
+                ]
+                why = said[-1] if said else "nobody said why"
+                raise ArmError(f"a draw failed at another worker: {why}")
+
+
+def expect_running(study: StudyRecord) -> None:
+    """Refuse to draw for a study that is paused."""
+    if study.state == "paused":
+        raise SettingsError(f"study {study.name!r} is paused; resume it first (study.resume(), kabc study resume)")
