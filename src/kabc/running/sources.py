@@ -34,6 +34,7 @@ class Sources:
         self.names = tuple(name for name, _ in named)
         self.facts = facts_of(self.arms, arms if isinstance(arms, NamedArms) else NamedArms({}))
         self.seed = seed
+        self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
