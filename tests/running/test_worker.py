@@ -152,7 +152,7 @@ def test_an_arm_that_nobody_serves_is_named_after_a_while(monkeypatch: pytest.Mo
 
 def test_a_draw_that_fails_ends_its_worker_and_the_others_with_the_error_of_the_arm() -> None:
     def broken(n: int, rng: np.random.Generator) -> Any:
-        raise ConnectionError("refused")
+        raise ConnectionError("refused by https://me:word@host/?api_key=abc")
 
     shared = new_study()
     with ThreadPoolExecutor(2) as pool:
@@ -161,6 +161,8 @@ def test_a_draw_that_fails_ends_its_worker_and_the_others_with_the_error_of_the_
         for one in (bad, good):
             with pytest.raises(ArmError, match="arm 'c': its draw failed: ConnectionError: refused"):
                 one.result()
+    (failed,) = [note for note in shared.notes(1) if note.kind == "failed"]
+    assert "https://me:***@host/?api_key=***" in failed.body["message"]  # a store holds no keys
     assert shared.load_study("nightly").state == "running"
     assert shared.reopen(1, {}) == 1
     attend(shared, arms(), name="later")
@@ -266,7 +268,7 @@ def test_a_worker_leaves_a_paused_study_and_stays_if_it_is_asked_to() -> None:
             time.sleep(0.01)
         assert not staying.done()
         shared.delete_study(1)
-        with pytest.raises(NoStudyError, match="no study 'nightly'|it was deleted"):
+        with pytest.raises(NoStudyError, match=r"no study 'nightly'|it was deleted"):
             staying.result()
 
 

@@ -14,6 +14,7 @@ from kabc.arms.base import go_to
 from kabc.arms.failures import SpendError
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.samples import as_rows, two_dimensional
+from kabc.core.secrets import hide_words
 from kabc.core.words import counted
 from kabc.running.away import Away
 from kabc.running.heartbeat import Heartbeat
@@ -194,7 +195,8 @@ class Shift:
         elif error.arm is None:
             error = error.of_arm(name)
         final = not isinstance(error, SpendError)
-        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, error.what, final))
+        said = hide_words(error.what)  # a store holds no keys
+        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, said, final))
         self._held.pop(ticket.id, None)
         return error
 
@@ -214,9 +216,8 @@ class Shift:
     def _line(self) -> str:
         tickets = self._ledger.tickets
         if not tickets:  # another process does the step, and knows the whole round
-            return (
-                f"drawing: {counted(self._n_done, 'draw')}, {counted(self._n_samples, 'sample')} of this round so far"
-            )
+            drawn = f"{counted(self._n_done, 'draw')}, {counted(self._n_samples, 'sample')}"
+            return f"drawing: {drawn} of this round so far"
         return (
             f"round {tickets[0].round}: drawing, {self._n_done} of {len(tickets)} draws done, "
             f"{counted(self._n_before() + self._n_samples, 'sample')} so far"

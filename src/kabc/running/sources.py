@@ -14,8 +14,9 @@ from kabc.arms.tallies import Failures, failures_of
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.samples import describe
 from kabc.core.words import counted
-from kabc.running.workers import OnWorkerLoss, Workers, one_at_a_time, waits
+from kabc.running.workers import Workers, one_at_a_time, waits
 from kabc.study.facts import ArmFacts, Facts
+from kabc.study.policies import OnWorkerLoss
 from kabc.study.tickets import rng_of
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
