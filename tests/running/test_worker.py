@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,97 +11,11 @@ import numpy as np
 import pytest
 
 from kabc.core.errors import ArmError
-from kabc.running.heartbeat import Heartbeat
-from kabc.running.intake import Intake
-from kabc.running.progress import Ticker
-from kabc.running.script import Rounds
-from kabc.running.settings import Settings
-from kabc.running.shift import Shift
-from kabc.running.sources import Sources
-from kabc.running.steps import Stepper
-from kabc.running.worker import Worker
 from kabc.storage.contract import Draw, Storage, Ticket
 from kabc.storage.errors import NoStudyError, StorageError
 from kabc.storage.memory import MemoryStorage
-from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss
-
-MEANS = {"a": 0.0, "b": 0.0, "c": 3.0, "d": 3.0}
-LEASE = 2.0
-
-
-def normal(mean: float) -> Callable[[int, np.random.Generator], Any]:
-    return lambda n, rng: rng.normal(mean, 1.0, n)
-
-
-def arms() -> dict[str, Any]:
-    return {name: normal(mean) for name, mean in MEANS.items()}
-
-
-class Ends:
-    """The step of a study: its answer is the labels."""
-
-    def __init__(self, storage: Storage, study: int, stepper: Stepper[Any], rounds: Rounds) -> None:
-        self._storage, self._study, self._stepper, self._rounds = storage, study, stepper, rounds
-
-    def advance(self) -> bool:
-        if self._stepper.advance():
-            return True
-        assert self._rounds.strategy is not None
-        labels = list(self._rounds.strategy.recommend().labels)
-        self._storage.end(self._study, self._rounds.number, {"labels": labels, "status": self._stepper.found})
-        return False
-
-
-def attend(
-    storage: Storage,
-    given: Mapping[str, Any],
-    *,
-    name: str,
-    serves: Sequence[str] | None = None,
-    on_loss: OnWorkerLoss | None = None,
-    stay: bool = False,
-    show: Any = False,
-) -> Worker:
-    """Work for the study "nightly" until it ends."""
-    study = storage.load_study("nightly")
-    settings = Settings(n_clusters=2, seed=1, check_k=False)
-    sources = Sources(given, None, 1)
-    if serves is not None:
-        sources.served = frozenset(sources.names.index(one) for one in serves)
-    intake = Intake(sources.names, sources.facts, 1)
-    ledger = Ledger(storage, study, sources.facts, 1, name)
-    ticker = Ticker(show)
-    rounds = Rounds(settings, intake, None, ticker, (), lambda: 0.0, time.perf_counter())
-    stepper = Stepper(rounds.asks(), ledger, intake)
-    storage.register_worker(study.id, name, {"arms": list(serves or sources.names)})
-    with Heartbeat(storage, study.id, name, LEASE) as heart:
-        shift = Shift(ledger, sources, ticker, lambda: intake.n_samples, heart, on_loss, LEASE)
-        step = Ends(storage, study.id, stepper, rounds)
-        worker = Worker(storage, study, sources.names, shift, step, heart, ticker, stay)
-        worker.run()
-    return worker
-
-
-def new_study() -> MemoryStorage:
-    storage = MemoryStorage()
-    storage.create_study("nightly", {}, {})
-    return storage
-
-
-def log(storage: Storage) -> list[Any]:
-    """Asks and samples, in order."""
-    study = storage.load_study("nightly").id
-    return [
-        (ticket.round, ticket.place, ticket.arm, ticket.piece, ticket.start, draw.rows.tolist())
-        for ticket, draw in storage.draws(study, 0, 10_000)
-    ]
-
-
-def one_worker(given: Callable[[], Mapping[str, Any]] = arms) -> MemoryStorage:
-    storage = new_study()
-    attend(storage, given(), name="one")
-    return storage
+from tests.running.crew import MEANS, arms, attend, log, new_study, one_worker
 
 
 def pools() -> dict[str, Any]:
