@@ -79,7 +79,7 @@ def attend(
     ticker = Ticker(show)
     rounds = Rounds(settings, intake, None, ticker, (), lambda: 0.0, time.perf_counter())
     stepper = Stepper(rounds.asks(), ledger, intake)
-    storage.register_worker(study.id, name, worker_facts("worker", list(serves or sources.names), "1"))
+    storage.register_worker(study.id, name, worker_facts("worker", list(serves or MEANS), "1"))
     with Heartbeat(storage, study.id, name, lease) as heart:
         shift = Shift(ledger, sources, ticker, lambda: intake.n_samples, heart, on_loss, lease)
         step = Ends(storage, study.id, stepper, rounds)
