@@ -14,7 +14,6 @@ from kabc.running import studies
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.run import Run
 from kabc.running.shift import LEASE_SECONDS, own_rows
-from kabc.running.steps import whole_rounds
 from kabc.storage.contract import Draw, Outcome, Storage, StudyRecord, Ticket
 from kabc.study.spec import Spec
 from kabc.study.tickets import generators_of
@@ -74,17 +73,13 @@ class Hand:
         if not self._storage.take_step(self._record.id, self._worker, LEASE_SECONDS):
             return False
         try:
-            if self._run.stepper.advance():
-                return True
-            result = self._run.result(whole_rounds)
-            self._storage.end(self._record.id, self._run.last_round, result.to_dict(full=True))
+            return studies.Step(self._storage, self._record, self._run).advance()
         except BaseException:  # the script is broken: the next call begins again, from the log
             self._run = studies.run_of(self._storage, self._record, self._spec, None, worker=self._worker)
             self._ledger = self._run.ledger
             raise
         finally:
             self._storage.drop_step(self._record.id, self._worker)
-        return False
 
     def tell(self, ask: Ask, rows: ArrayLike) -> Outcome:
         ticket = ask.ticket

@@ -49,8 +49,9 @@ class Run:
 
         self.stepper = Stepper(self._rounds.asks(), self.ledger, self.intake)
         self.ended = False  # whether the script came to its end
+        self._finished: Result | None = None
 
-    def result(self, run: Callable[[Stepper[Status]], Status | None]) -> Result:
+    def result(self, run: Callable[[Stepper[Status]], object]) -> Result:
         """Check, choose a kernel if one is needed, and run until something ends it. `run` runs the script.
 
         A script that `run` leaves before its end is interrupted: the answer is the one so far.
@@ -58,10 +59,11 @@ class Run:
         self.settings.check(len(self.intake))
         stepper = self.stepper
         try:
-            found = run(stepper)
-            self.ended = found is not None
-            status: Status = found or "interrupted"
+            run(stepper)
+            if stepper.found is not None:
+                return self.finished()
             self._over(stepper)
+            status: Status = "interrupted"
         except KeyboardInterrupt:
             self._over(stepper)
             if self._rounds.telling:  # the strategy knows a part of the round: nothing it says would be certain
@@ -75,6 +77,15 @@ class Run:
             told = self._with_result(error)
             raise told from (error.__cause__ if told is error else error)
         return self._answer(status)
+
+    def finished(self) -> Result:
+        """The answer of a script that came to its end."""
+        if self._finished is None:
+            assert self.stepper.found is not None
+            self.ended = True
+            self._over(self.stepper)
+            self._finished = self._answer(self.stepper.found)
+        return self._finished
 
     def _over(self, stepper: Stepper[Status]) -> None:
         """From now on a signal does not take the answer away. What was drawn of the last round is counted."""

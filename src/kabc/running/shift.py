@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,11 @@ from kabc.arms.base import go_to
 from kabc.arms.failures import SpendError
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.samples import as_rows, two_dimensional
+from kabc.core.secrets import hide_words
 from kabc.core.words import counted
 from kabc.running.away import Away
 from kabc.running.heartbeat import Heartbeat
+from kabc.running.interrupts import DRAW_FIRST, uninterrupted
 from kabc.running.progress import Ticker
 from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
@@ -24,7 +26,7 @@ from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss, fate, loss_message
 from kabc.study.tickets import generators_of
 
-LEASE_SECONDS = 60.0  # renewed while draws run
+LEASE_SECONDS = 60.0
 _EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
 _MOST_AT_ONCE = 500  # tickets
 
@@ -42,12 +44,12 @@ class Shift:
         Shows how far the round is.
     n_before : callable
         How many samples earlier rounds have brought.
-    beat : Heartbeat, optional
-        Renews what is leased, where others could take it.
-    on_loss : str, optional
-        What becomes of draws whose worker died: a policy of `kabc.study.policies`.
-    arms : collection of int, optional
-        The arms that are here. Default: all of them.
+    heart : Heartbeat, optional
+        Renews the leases, where others share the store.
+    on_loss : {"redraw", "encode", "raise"}, optional
+        What becomes of a draw whose worker died (kabc.study.policies).
+    seconds : float
+        How long a lease lasts.
     expect : callable, optional
         Refuses samples that cannot be used, before they are handed in.
     """
@@ -58,15 +60,15 @@ class Shift:
         sources: Sources,
         show: Ticker,
         n_before: Callable[[], int],
-        *,
-        beat: Heartbeat | None = None,
+        heart: Heartbeat | None = None,
         on_loss: OnWorkerLoss | None = None,
-        arms: Collection[int] | None = None,
+        seconds: float = LEASE_SECONDS,
         expect: Callable[[NDArray[Any]], None] | None = None,
     ) -> None:
         self.sources, self.show = sources, show
+        self._heart, self._on_loss, self._seconds, self._expect = heart, on_loss, seconds, expect
+        self.n_superseded = 0  # draws that came too late
         self._ledger, self._n_before = ledger, n_before
-        self._beat, self._on_loss, self._arms, self._expect = beat, on_loss, arms, expect
         self._finished: list[Draw | Failure] = []
         self._held: dict[int, Ticket] = {}
         self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
@@ -102,34 +104,33 @@ class Shift:
         """Hand in what is done, and lease up to so many more tickets."""
         finished, self._finished = self._finished, []
         try:
-            answered = self._ledger.exchange(finished, want, self._arms, LEASE_SECONDS)
+            answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
         except BaseException:
             self._finished = finished + self._finished
             raise
+        self.n_superseded += answered.outcomes.count("superseded")
+        if self._heart is not None:
+            self._heart.release(one.ticket for one in finished)
+            self._heart.hold(answered.leased)
         now = time.perf_counter()
         if finished and now > self._exchanged:
             rate = len(finished) / (now - self._exchanged)
             self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
         self._exchanged = now
         self._held |= {ticket.id: ticket for ticket in answered.leased}
-        if self._beat is not None:
-            self._beat.hold(answered.leased)
-            self._beat.release([one.ticket for one in finished])
-        return [ticket for ticket in answered.leased if not ticket.deaths or self._may_draw(ticket)]
+        return [ticket for ticket in answered.leased if not ticket.deaths or self._draws_again(ticket)]
 
-    def _may_draw(self, ticket: Ticket) -> bool:
-        """Whether a ticket whose worker died is drawn again. Otherwise it stands for a failure, or ends the run."""
-        storage, study = self._ledger.storage, self._ledger.study.id
-        deaths = storage.deaths(study).get(ticket.arm, 0)
-        what = fate(ticket, deaths, self._on_loss)
-        about = {"round": ticket.round, "arm": ticket.arm, "piece": ticket.piece, "count": ticket.count}
-        if what == "fail":
-            error = self._failed(ticket, ArmError(loss_message(deaths)))
-            raise error
-        storage.add_note(study, "redrawn" if what == "draw" else "encoded", about)
-        if what == "encode":
+    def _draws_again(self, ticket: Ticket) -> bool:
+        """Whether to draw what a worker died of; if it is to be failed samples, it is that now."""
+        deaths = self._ledger.storage.deaths(self._ledger.study.id).get(ticket.arm, 0)
+        do = fate(ticket, deaths, self._on_loss)
+        if do == "fail":
+            raise self._failed(ticket, ArmError(loss_message(deaths)))
+        note = {"round": ticket.round, "arm": ticket.arm, "ticket": ticket.id, "deaths": ticket.deaths}
+        self._ledger.storage.add_note(self._ledger.study.id, "redrawn" if do == "draw" else "encoded", note)
+        if do == "encode":
             self.take_failed(ticket)
-        return what == "draw"
+        return do == "draw"
 
     def more(self, idle: int) -> Sequence[Ticket]:
         """Further tickets for an executor that has so few idle ones, if it is time to ask."""
@@ -158,8 +159,14 @@ class Shift:
     # ------------------------------------------------------------ draws
 
     def draw(self, ticket: Ticket) -> None:
-        """Draw a ticket here."""
-        with self.show.during(self._line()):
+        """Draw a ticket here, unless it belongs to somebody else by now."""
+        if self._heart is not None and ticket.id in self._heart.lost:
+            del self._held[ticket.id]
+            self._heart.release([ticket.id])
+            return
+        # stopping it would leave out slow draws more often than others; a private run is over with it in any case
+        first = nullcontext() if self._heart is None else uninterrupted(self.show, DRAW_FIRST)
+        with first, self.show.during(self._line()):
             self.take(ticket, self.task(ticket))
 
     def task(self, ticket: Ticket) -> Callable[[], ArrayLike]:
@@ -196,7 +203,8 @@ class Shift:
         elif error.arm is None:
             error = error.of_arm(name)
         final = not isinstance(error, SpendError)
-        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, error.what, final))
+        said = hide_words(error.what)  # a store holds no keys
+        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, said, final))
         self._held.pop(ticket.id, None)
         return error
 
@@ -215,9 +223,11 @@ class Shift:
 
     def _line(self) -> str:
         tickets = self._ledger.tickets
-        number = tickets[0].round if tickets else 0
+        if not tickets:  # another process does the step, and knows the whole round
+            drawn = f"{counted(self._n_done, 'draw')}, {counted(self._n_samples, 'sample')}"
+            return f"drawing: {drawn} of this round so far"
         return (
-            f"round {number}: drawing, {self._n_done} of {len(tickets)} draws done, "
+            f"round {tickets[0].round}: drawing, {self._n_done} of {len(tickets)} draws done, "
             f"{counted(self._n_before() + self._n_samples, 'sample')} so far"
         )
 

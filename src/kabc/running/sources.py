@@ -36,6 +36,7 @@ class Sources:
         self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.facts = facts_of(self.arms, self._about)
         self.seed = seed
+        self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]

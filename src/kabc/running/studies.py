@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kabc.core.errors import ArmError, SettingsError
+from kabc.core.errors import SettingsError
 from kabc.core.kernels import Hamming
 from kabc.results.files import loaded
 from kabc.results.origin import origin_now
@@ -22,19 +21,16 @@ from kabc.running.run import Run
 from kabc.running.shift import LEASE_SECONDS, Shift
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Sources
-from kabc.running.steps import Stepper
 from kabc.running.strings import Strings
 from kabc.running.watch import Watch
+from kabc.running.worker import Worker
 from kabc.storage.contract import Storage, StudyRecord
 from kabc.storage.errors import StorageError
-from kabc.strategies.answers import Status
 from kabc.study.documents import facts_document, facts_of_document
 from kabc.study.facts import ArmFacts, Facts
 from kabc.study.ledger import Ledger
 from kabc.study.spec import Spec
 from kabc.study.story import story
-
-_WAIT_SECONDS = 1.0  # for others, before the next look
 
 
 def known_facts(storage: Storage, study: StudyRecord, spec: Spec, here: Facts | None) -> Facts:
@@ -103,68 +99,44 @@ def run_here(
     storage: Storage, study: StudyRecord, spec: Spec, sources: Sources, show: Ticker, on_round: Listener | None
 ) -> Result:
     """Draw for a study until it ends, with all other processes that do so. Returns its answer."""
-    worker = join(storage, study, spec.names)
+    name = join(storage, study, spec.names)
     if storage.summary(study.id).n_rounds:
-        storage.add_note(study.id, "resumed", {"worker": worker})
-    storage.reopen(study.id, {"worker": worker})
+        storage.add_note(study.id, "resumed", {"worker": name})
+    storage.reopen(study.id, {"worker": name})
     listeners = [] if on_round is None else [on_round]
-    run = run_of(storage, study, spec, sources, worker=worker, show=show, listeners=listeners)
-    with Heartbeat(storage, study.id, worker, LEASE_SECONDS, show.now) as beat, run_interrupts(show) as interrupts:
+    run = run_of(storage, study, spec, sources, worker=name, show=show, listeners=listeners)
+    with Heartbeat(storage, study.id, name, LEASE_SECONDS, show.now) as heart, run_interrupts(show) as interrupts:
         run.interrupts = interrupts
         shift = Shift(
             run.ledger,
             sources,
             show,
             lambda: run.intake.n_samples,
-            beat=beat,
-            on_loss=spec.on_worker_loss,
+            heart,
+            spec.on_worker_loss,
             expect=run.intake.expect,
         )
-        turn = Turn(run.ledger, shift, beat)
-        try:
-            result = run.result(turn)
-        finally:
-            with suppress(StorageError):  # it is dropped with the lease
-                storage.drop_step(study.id, worker)
-        if run.ended:
-            return stored_answer(storage.end(study.id, run.last_round, result.to_dict(full=True)))
-        return stored_answer(storage.load_study(study.name)) if turn.ended_elsewhere else result
+        worker = Worker(storage, study, spec.names, shift, Step(storage, study, run), heart, show)
+        result = run.result(lambda _: worker.run())
+    now = storage.load_study(study.name)
+    return stored_answer(now) if now.state == "ended" else result
 
 
-class Turn:
-    """Runs the script of a study whenever this process does the step, and draws what it can lease."""
+@dataclass
+class Step:
+    """The step of a study: tell whole rounds, open the next, and in the end write the answer."""
 
-    def __init__(self, ledger: Ledger, shift: Shift, beat: Heartbeat) -> None:
-        self._ledger, self._shift, self._beat = ledger, shift, beat
-        self.ended_elsewhere = False  # another process has found the answer
+    storage: Storage
+    study: StudyRecord
+    run: Run
 
-    def __call__(self, stepper: Stepper[Status]) -> Status | None:
-        """How the script ended; None if it was left, because the study is paused or has ended elsewhere."""
-        ledger, storage, study = self._ledger, self._ledger.storage, self._ledger.study
-        while True:
-            now = storage.load_study(study.name)
-            if now.state != "running":
-                self.ended_elsewhere = now.state == "ended"
-                return None
-            self._beat.has_step = storage.take_step(study.id, ledger.worker, LEASE_SECONDS)
-            if self._beat.has_step and not stepper.advance():
-                return stepper.found
-            if not self._shift.work():
-                self._refuse_failed()
-                storage.wait(study.id, now.revision, _WAIT_SECONDS)
-
-    def _refuse_failed(self) -> None:
-        """A ticket that failed elsewhere ends the run here too."""
-        ledger = self._ledger
-        for ticket in ledger.tickets:
-            if ticket.state == "failed":
-                said = [
-                    note.body.get("message", "")
-                    for note in ledger.storage.notes(ledger.study.id)
-                    if note.kind == "failed" and note.body.get("ticket") == ticket.id
-                ]
-                why = said[-1] if said else "nobody said why"
-                raise ArmError(f"a draw failed at another worker: {why}")
+    def advance(self) -> bool:
+        """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
+        if self.run.stepper.advance():
+            return True
+        result = self.run.finished()
+        self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
+        return False
 
 
 def expect_running(study: StudyRecord) -> None:
