@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from sqlalchemy import URL, ColumnElement, Connection, Float, Select, Table, create_engine, literal_column
+from sqlalchemy import URL, Connection, Table, create_engine
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
@@ -37,8 +37,6 @@ _FIRST_NAP, _LONGEST_NAP = 0.002, 0.1  # seconds between two looks for a change
 
 class SqliteHome(Home):
     """A file."""
-
-    now: ColumnElement[float] = literal_column("((julianday('now') - 2440587.5) * 86400.0)", Float())
 
     def __init__(self, path: str, patience: float = _PATIENCE) -> None:
         self.label = path
@@ -137,9 +135,6 @@ class SqliteHome(Home):
 
     def alone(self, connection: Connection) -> None:
         """A transaction that writes is alone."""
-
-    def locked(self, query: Select[Any], of: Table, *, skip: bool = False) -> Select[Any]:
-        return query
 
     def insert(self, table: Table) -> Any:
         return insert(table)
