@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Row
@@ -27,6 +28,11 @@ def whole(what: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise damaged(what, value)
     return value
+
+
+def total(what: str, value: object) -> int:
+    """A sum of whole numbers: PostgreSQL gives a decimal."""
+    return whole(what, int(value) if isinstance(value, Decimal) and value.is_finite() else value)
 
 
 def number(what: str, value: object) -> float:
@@ -64,7 +70,7 @@ def study_record(row: Row[Any]) -> StudyRecord:
         mapping("the spec of a study", row.spec),
         row.state,
         number("the time of a study", row.created),
-        whole("the revision of a study", row.revision) + whole("the changes of workers", int(row.more)),
+        whole("the revision of a study", row.revision) + total("the changes of workers", row.more),
         None if row.facts is None else mapping("the facts of a study", row.facts),
         mapping("the limits of a study", row.limits),
         None if row.answer is None else mapping("the answer of a study", row.answer),

@@ -25,7 +25,7 @@ from kabc.storage.contract import Draw, Json, NewTicket, StudyRecord, Ticket
 from kabc.storage.rows import MOST_BYTES
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record
+from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record, total, whole
 from kabc.storage.sql.studies import add_note, change, done_per_arm, load, lock
 from kabc.storage.sql.tables import (
     DEADLY,
@@ -105,11 +105,12 @@ def open_round(
     """Write a round, if it is not there."""
     row = lock(home, connection, study)  # of two processes at once, one comes here second
     if not is_open(connection, study, number):
-        if number <= row.latest:
-            raise round_passed(number, row.latest)
+        latest, counted = whole("a round", row.latest), whole("a round", row.counted)
+        if number <= latest:
+            raise round_passed(number, latest)
         check_tickets(tickets)
         _close(connection, study, number)
-        _count(home, connection, study, row.counted, number)
+        _count(home, connection, study, counted, number)
         connection.execute(insert(rounds).values(study=study, number=number, opened=NOW))
         values = [
             {"place": place, "arm": one.arm, "piece": one.piece, "start": one.start, "count": one.count}
@@ -166,7 +167,7 @@ def reopen(home: Home, connection: Connection, study: int, note: Json, token: st
 def deaths(connection: Connection, study: int) -> dict[int, int]:
     """Arm -> leases that lapsed."""
     query = select(table.c.arm, func.sum(table.c.deaths)).where(table.c.study == study, DEADLY).group_by(table.c.arm)
-    return {arm: int(number) for arm, number in connection.execute(query)}
+    return {whole("an arm", arm): total("the deaths", number) for arm, number in connection.execute(query)}
 
 
 def leases(connection: Connection, study: int) -> list[Ticket]:

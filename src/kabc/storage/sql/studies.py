@@ -10,7 +10,7 @@ from kabc.storage.checks import as_json, check_name, name_taken, no_study, no_su
 from kabc.storage.contract import Json, Note, StudyRecord, StudyState, Summary, WorkerRecord
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.records import damaged, note_record, number, study_record, whole, words, worker_record
+from kabc.storage.sql.records import damaged, note_record, number, study_record, total, whole, words, worker_record
 from kabc.storage.sql.tables import DONE, STATES, notes, snapshots, studies, tickets, totals, workers
 
 _MORE = (
@@ -54,7 +54,7 @@ def revision(home: Home, connection: Connection, study: int) -> int:
     row = connection.execute(_REVISION, {"study": study}).one_or_none()
     if row is None:
         raise no_such_id(study, home.label)
-    return whole("the revision of a study", row.revision) + int(row.more)
+    return whole("the revision of a study", row.revision) + total("the changes of workers", row.more)
 
 
 def summary(home: Home, connection: Connection, study: int) -> Summary:
@@ -72,10 +72,10 @@ def summary(home: Home, connection: Connection, study: int) -> Summary:
     told = select(totals.c.arm, totals.c.n_samples, totals.c.n_paid).where(totals.c.study == study)
     samples: dict[int, int] = {}
     n_paid = 0
-    for query in (told, done_per_arm(study, row.counted)):
+    for query in (told, done_per_arm(study, whole("a round", row.counted))):
         for arm, n_samples, paid in connection.execute(query):
-            samples[arm] = samples.get(arm, 0) + int(n_samples)
-            n_paid += int(paid)
+            samples[whole("an arm", arm)] = samples.get(arm, 0) + total("the samples of an arm", n_samples)
+            n_paid += total("the cost of an arm", paid)
     states = connection.execute(
         select(tickets.c.state, func.count())
         .where(tickets.c.study == study, tickets.c.round == row.latest)
@@ -83,9 +83,9 @@ def summary(home: Home, connection: Connection, study: int) -> Summary:
     )
     per_state = {STATES[state]: count for state, count in states if state in range(len(STATES))}
     last_change = max(number("a time", row.changed), number("a time", row.by_worker or 0.0))
-    total = sum(samples.values())
+    n_rounds = whole("the number of rounds", row.n_rounds)
     samples = dict(sorted(samples.items()))
-    return Summary(record, row.n_rounds, total, n_paid, per_state, samples, last_change)
+    return Summary(record, n_rounds, sum(samples.values()), n_paid, per_state, samples, last_change)
 
 
 def done_per_arm(study: int, after: int, before: int | None = None) -> Any:
