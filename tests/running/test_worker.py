@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -28,7 +27,7 @@ def test_four_workers_give_the_asks_samples_and_answer_of_one(given: Callable[[]
     alone, shared = one_worker(given), new_study()
     with ThreadPoolExecutor(4) as pool:
         running = [pool.submit(attend, shared, given(), name=f"w{i}") for i in range(4)]
-        workers = [one.result() for one in running]
+        workers = [one.result()[0] for one in running]
     assert log(shared) == log(alone)
     assert shared.load_study("nightly").answer == alone.load_study("nightly").answer
     assert shared.load_study("nightly").answer["labels"] == [0, 0, 1, 1]  # type: ignore[index]
@@ -161,29 +160,27 @@ def test_what_comes_too_late_is_kept_and_never_used_and_the_worker_goes_on() -> 
             return rows + 100.0
         return rows
 
-    worker = attend(shared, {**arms(), "a": frozen}, name="frozen")
-    assert worker.shift.n_superseded == 1
+    _, shift = attend(shared, {**arms(), "a": frozen}, name="frozen")
+    assert shift.n_superseded == 1
     assert log(shared) == log(one_worker())
     ((ticket, late),) = shared.late_draws(1)
     assert (ticket.arm, late.worker, late.late) == (0, "frozen", True)
     assert late.rows.min() > 50
 
 
-def test_a_worker_leaves_a_paused_study_and_stays_if_it_is_asked_to() -> None:
+def test_a_worker_leaves_a_study_that_is_paused_or_was_deleted() -> None:
     shared = new_study()
     shared.set_state(1, "paused", {})
-    assert attend(shared, arms(), name="early").n_draws == 0
-    with ThreadPoolExecutor(1) as pool:
-        staying = pool.submit(attend, shared, arms(), name="patient", stay=True)
-        while not any(worker.name == "patient" for worker in shared.workers(1)):
-            time.sleep(0.01)
-        shared.set_state(1, "running", {})
-        while shared.load_study("nightly").state != "ended":
-            time.sleep(0.01)
-        assert not staying.done()
+    worker, _ = attend(shared, arms(), name="early")
+    assert (worker.n_draws, worker.state) == (0, "paused")
+
+    def deleting(n: int, rng: np.random.Generator) -> Any:
         shared.delete_study(1)
-        with pytest.raises(NoStudyError, match=r"no study 'nightly'|it was deleted"):
-            staying.result()
+        return rng.normal(0.0, 1.0, n)
+
+    shared.set_state(1, "running", {})
+    with pytest.raises(NoStudyError, match="it was deleted"):
+        attend(shared, {**arms(), "a": deleting}, name="late")
 
 
 def test_another_worker_takes_over_the_step_and_replays() -> None:
