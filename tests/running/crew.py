@@ -42,6 +42,21 @@ def arms() -> dict[str, Any]:
     return {name: normal(mean) for name, mean in MEANS.items()}
 
 
+class Ends:
+    """The step of a study: its answer is the labels."""
+
+    def __init__(self, storage: Storage, study: int, stepper: Stepper[Any], rounds: Rounds) -> None:
+        self._storage, self._study, self._stepper, self._rounds = storage, study, stepper, rounds
+
+    def advance(self) -> bool:
+        if self._stepper.advance():
+            return True
+        assert self._rounds.strategy is not None
+        labels = list(self._rounds.strategy.recommend().labels)
+        self._storage.end(self._study, self._rounds.number, {"labels": labels, "status": self._stepper.found})
+        return False
+
+
 def attend(
     storage: Storage,
     given: Mapping[str, Any],
@@ -51,7 +66,7 @@ def attend(
     on_loss: OnWorkerLoss | None = None,
     show: Any = False,
     lease: float = LEASE,
-) -> tuple[Worker, Shift]:
+) -> Worker:
     """Work for the study "nightly" until it ends."""
     study = storage.load_study("nightly")
     settings = Settings(n_clusters=2, seed=1, check_k=False)
@@ -66,13 +81,10 @@ def attend(
     storage.register_worker(study.id, name, worker_facts("worker", list(serves or MEANS), "1"))
     with Heartbeat(storage, study.id, name, lease) as heart:
         shift = Shift(ledger, sources, ticker, lambda: intake.n_samples, heart, on_loss, lease)
-        worker = Worker(ledger, shift, heart, ticker, sources.names)
-        status = worker(stepper)
-        if status is not None:
-            assert rounds.strategy is not None
-            labels = list(rounds.strategy.recommend().labels)
-            storage.end(study.id, rounds.number, {"labels": labels, "status": status})
-    return worker, shift
+        step = Ends(storage, study.id, stepper, rounds)
+        worker = Worker(storage, study, sources.names, shift, step, heart, ticker)
+        worker.run()
+    return worker
 
 
 def new_study() -> MemoryStorage:
@@ -129,8 +141,8 @@ def main() -> None:
     try:
         with sigterm_interrupts():
             bury_dead(storage, storage.load_study("nightly").id, "worker")
-            worker, shift = attend(storage, made, name=given.name, serves=given.serves.split(","), lease=given.lease)
-            print(f"ended: {worker.n_draws} draws, {shift.n_superseded} superseded")
+            worker = attend(storage, made, name=given.name, serves=given.serves.split(","), lease=given.lease)
+            print(f"ended: {worker.n_draws} draws, {worker.shift.n_superseded} superseded")
     except KeyboardInterrupt:
         print("left")
     finally:

@@ -1,4 +1,4 @@
-"""The loop of a process that draws for a study, beside others: draw, hand in, step when a round is whole, wait.
+"""One process that draws for a study, beside others: lease, draw, hand in, step when a round is whole, wait.
 
 Any number of these loops run at the same time, here and on other machines; `Study.run` is one of them. One of them does
 the step: it tells whole rounds and opens the next. It keeps this duty while it lives, so that nobody else has to replay
@@ -10,16 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
 
 from kabc.core.errors import ArmError
 from kabc.core.words import counted, in_short
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.progress import Ticker
 from kabc.running.shift import Shift
-from kabc.running.steps import Found, Stepper
-from kabc.storage.contract import Note, Storage, StudyRecord, StudyState, Ticket
+from kabc.storage.contract import Note, Storage, StudyRecord, Ticket
 from kabc.storage.errors import NoStudyError, StorageError
-from kabc.study.ledger import Ledger
+
+Ended = Literal["ended", "paused"]
 
 _WAIT_SECONDS = 5.0  # until the next look, if nothing is heard
 _QUIET_SECONDS = 10.0  # of waiting for arms that nobody serves, before people are told
@@ -27,95 +29,83 @@ _STORE_PATIENCE = 600.0  # seconds in which a store may come back
 _NAP_SECONDS = 1.0
 
 
+class Step(Protocol):
+    """Tells whole rounds to the strategy of a study, and opens the next."""
+
+    def advance(self) -> bool:
+        """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
+
+
+@dataclass
 class Worker:
-    """The loop of one process.
+    """The loop of one process. `steps`: whether it may do the step."""
 
-    Parameters
-    ----------
-    ledger, shift, heart, show
-        The study, what is drawn here, who renews the leases, and who tells people.
-    names : sequence of hashable
-        Of all arms of the study.
-    steps : bool, default True
-        Whether this process may do the step.
-    """
+    storage: Storage
+    study: StudyRecord
+    names: Sequence[Hashable]  # of all arms
+    shift: Shift
+    step: Step
+    heart: Heartbeat
+    show: Ticker
+    steps: bool = True
+    n_draws: int = field(default=0, init=False)
+    _waiting: _Waiting = field(init=False)
+    _store_lost: float | None = field(default=None, init=False)  # since when
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        shift: Shift,
-        heart: Heartbeat,
-        show: Ticker,
-        names: Sequence[Hashable],
-        *,
-        steps: bool = True,
-    ) -> None:
-        self._storage, self._study = ledger.storage, ledger.study
-        self._shift, self._heart, self._show, self._names, self._steps = shift, heart, show, names, steps
-        self.n_draws = 0
-        self.state: StudyState = "running"  # of the study, when it was left
-        self._waiting = _Waiting(self._storage, self._study.id, names, heart.seconds)
-        self._store_lost: float | None = None  # since when
+    def __post_init__(self) -> None:
+        self._waiting = _Waiting(self.storage, self.study.id, self.names, self.heart.seconds)
 
-    def __call__(self, stepper: Stepper[Found]) -> Found | None:
-        """What the script found; None if the study is paused, or has ended elsewhere: `state` says which.
-
-        A draw that fails, here or elsewhere, ends it with the error of its arm.
-        """
+    def run(self) -> Ended:
+        """Draw until the study has ended or is paused. A failed draw ends it with the error of its arm."""
         try:
-            while self.state == "running":
-                if not self._patient_turn(stepper):
-                    return stepper.found
-            return None
+            while True:
+                ended = self._patient_turn()
+                if ended is not None:
+                    return ended
         finally:
-            self._drop_step()
+            if self.heart.has_step:
+                self.heart.has_step = False
+                with suppress(StorageError):  # it lapses by itself
+                    self.storage.drop_step(self.study.id, self.heart.worker)
 
-    def _patient_turn(self, stepper: Stepper[Found]) -> bool:
+    def _patient_turn(self) -> Ended | None:
         try:
-            goes_on = self._turn(stepper)
+            ended = self._turn()
         except NoStudyError:
             raise
         except StorageError as error:
             self._endure(error)
-            return True
+            return None
         self._store_lost = None
-        return goes_on
+        return ended
 
-    def _turn(self, stepper: Stepper[Found]) -> bool:
-        """One look at the study. False: the script has ended."""
-        study = self._storage.load_study(self._study.name)
-        self.state = study.state
+    def _turn(self) -> Ended | None:
+        study = self.storage.load_study(self.study.name)
         if study.state != "running":
-            return True
-        if self._has_step() and not stepper.advance():
-            return False
-        drawn = self._shift.work()
+            return study.state
+        drawn = self.shift.work()
         self.n_draws += drawn
-        if not drawn:
+        if not self._stepped() and not drawn:
             self._refuse_failed()
-            self._wait(study)
-        return True
+            with self.show.during(f"{self._waiting.line()} ({counted(self.n_draws, 'draw')} by this worker so far)"):
+                self.storage.wait(study.id, study.revision, _WAIT_SECONDS)
+        return None
 
-    def _has_step(self) -> bool:
-        if self._steps and not self._heart.has_step:
-            self._heart.has_step = self._storage.take_step(self._study.id, self._heart.worker, self._heart.seconds)
-        return self._heart.has_step
-
-    def _drop_step(self) -> None:
-        if self._heart.has_step:
-            self._heart.has_step = False
-            with suppress(StorageError):  # it lapses by itself
-                self._storage.drop_step(self._study.id, self._heart.worker)
-
-    def _wait(self, study: StudyRecord) -> None:
-        with self._show.during(f"{self._waiting.line()} ({counted(self.n_draws, 'draw')} by this worker so far)"):
-            self._storage.wait(study.id, study.revision, _WAIT_SECONDS)
+    def _stepped(self) -> bool:
+        """Whether a round was opened, or the study has ended."""
+        if self.steps and not self.heart.has_step:
+            self.heart.has_step = self.storage.take_step(self.study.id, self.heart.worker, self.heart.seconds)
+        if not self.heart.has_step:
+            return False
+        before = self.storage.wait(self.study.id, 0, 0.0)
+        goes_on = self.step.advance()
+        return not goes_on or self.storage.wait(self.study.id, 0, 0.0) > before
 
     def _refuse_failed(self) -> None:
         """Raise the error of an arm that another worker failed to draw: the round will not be finished."""
-        failure = failed_draw(self._storage, self._study.id)
+        failure = failed_draw(self.storage, self.study.id)
         if failure is not None:
-            raise ArmError(str(failure.body.get("message", ""))).of_arm(self._names[int(failure.body["arm"])])
+            raise ArmError(str(failure.body.get("message", ""))).of_arm(self.names[int(failure.body["arm"])])
 
     def _endure(self, error: StorageError) -> None:
         """Wait for a store that is away: what was drawn is kept until it is back."""
@@ -123,7 +113,7 @@ class Worker:
         self._store_lost = self._store_lost or now
         if now > self._store_lost + _STORE_PATIENCE:
             raise error
-        self._show.now(f"the store does not answer, trying again: {error}")
+        self.show.now(f"the store does not answer, trying again: {error}")
         time.sleep(_NAP_SECONDS)
 
 
