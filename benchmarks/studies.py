@@ -3,8 +3,7 @@
     python benchmarks/studies.py [--only overhead] [--repeats 5] [--before e3994e0] [--json]
 
 overhead: computing time of a run without storage, which is a study in memory, over that of the loop before there were
-studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts. One second is
-about a thousand tiny rounds.
+studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts.
 """
 
 from __future__ import annotations
@@ -118,13 +117,12 @@ def _checkout(commit: str) -> Iterator[Path]:
     """The files of a commit, for a while."""
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder, "before")
-        subprocess.run(
-            ["git", "-C", ROOT, "worktree", "add", "--detach", where, commit], check=True, capture_output=True
-        )
+        git = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*git, "add", "--detach", where, commit], check=True, capture_output=True)
         try:
             yield where
         finally:
-            subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", where], check=True, capture_output=True)
+            subprocess.run([*git, "remove", "--force", where], check=True, capture_output=True)
 
 
 if __name__ == "__main__":
