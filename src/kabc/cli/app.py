@@ -13,6 +13,7 @@ import typer
 from kabc.cli import exits
 from kabc.cli.calls import Call
 from kabc.cli.check import check
+from kabc.cli.doctor import doctor
 from kabc.cli.options import (
     AllowCommands,
     Arm,
@@ -55,6 +56,7 @@ from kabc.cli.options import (
     given_options,
 )
 from kabc.cli.outliers import outliers
+from kabc.cli.study import study_app
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -321,6 +323,10 @@ def compare(
     from kabc.cli.show import compare_them
 
     return compare_them(old, new, as_json=as_json, everyone=everyone)
+
+
+app.add_typer(study_app, name="study")
+app.command()(doctor)
 
 
 def dispatch(arguments: Sequence[str] | None) -> int:

@@ -90,7 +90,12 @@ def of_result(result: Result) -> int:
     """The exit code of an answer."""
     if result.verdict is not None and result.status != "doubtful":
         return _OF_VERDICT[result.verdict]
-    return _OF_STATUS.get(result.status, UNDECIDED)
+    return of_status(result.status)
+
+
+def of_status(status: object) -> int:
+    """The exit code of a run that ended so."""
+    return _OF_STATUS.get(str(status), UNDECIDED)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

@@ -27,6 +27,8 @@ _OF_RUN = (
     "min_separation",
     "pilot",
     "check_k",
+    "storage",
+    "study",
     "save",
     "report",
     "title",

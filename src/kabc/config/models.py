@@ -114,6 +114,8 @@ class Config(_Strict):
     seed: int | None = Field(default=None, ge=0)
     workers: int | None = Field(default=None, ge=1)
     watch: bool = True
+    storage: str | None = None
+    study: str | None = None
     save: str | None = None
     report: str | None = None
     title: str | None = None

@@ -1,0 +1,190 @@
+"""A study in figures, for people and programs. No sample is read for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kabc.cli.live import clock
+from kabc.core.words import counted, few, named, shown
+from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
+
+_SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
+_DAY = 86_400.0
+_NOTES = 3  # that are shown whole
+_TECHNICAL = ("ticket", "lease", "piece")  # in notes, for programs
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a store knows of a study at one moment, by the store's clock."""
+
+    summary: Summary
+    workers: Sequence[WorkerRecord]
+    leases: Sequence[Ticket]
+    notes: Sequence[Note]
+    now: float
+
+    @classmethod
+    def of(cls, storage: Storage, study: StudyRecord, before: Status | None = None) -> Status:
+        """As it is now. With an earlier look, only the notes since then are read."""
+        known = [] if before is None else list(before.notes)
+        notes = known + storage.notes(study.id, known[-1].id if known else 0)
+        return cls(
+            storage.summary(study.id), storage.workers(study.id), storage.leases(study.id), notes, storage.now()
+        )
+
+    @property
+    def study(self) -> StudyRecord:
+        """The study as it is kept."""
+        return self.summary.study
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms."""
+        return tuple(str(name) for name in self.study.spec["arms"])
+
+    @property
+    def how(self) -> str:
+        """Its state; of a study that has ended, how."""
+        if self.study.state == "ended" and self.study.answer is not None:
+            return f"ended ({self.study.answer.get('status')})"
+        return self.study.state
+
+    @property
+    def at_work(self) -> list[WorkerRecord]:
+        """Workers that gave a sign of life not long ago."""
+        return [one for one in self.workers if self.now - one.last_seen <= _SILENT]
+
+    @property
+    def lapsed(self) -> list[Ticket]:
+        """Leases that nobody renews any more."""
+        return [one for one in self.leases if one.expires < self.now]
+
+    @property
+    def max_samples(self) -> int | None:
+        """The budget."""
+        return self.study.limits.get("max_samples")
+
+    @property
+    def price(self) -> float:
+        """Of one sample."""
+        return float((self.study.facts or {}).get("price") or 0.0)
+
+    @property
+    def spent(self) -> float:
+        """The bill so far."""
+        return self.price * self.summary.n_paid
+
+    def facts(self) -> dict[str, Any]:
+        """For JSON."""
+        seen = self.summary
+        return {
+            "study": self.study.name,
+            "state": self.study.state,
+            "status": None if self.study.answer is None else self.study.answer.get("status"),
+            "question": dict(self.study.spec),
+            "limits": dict(self.study.limits),
+            "created": self.study.created,
+            "last_change": seen.last_change,
+            "now": self.now,
+            "n_rounds": seen.n_rounds,
+            "n_samples": seen.n_samples,
+            "n_paid": seen.n_paid,
+            "spent": self.spent,
+            "samples_per_arm": {name: seen.samples_per_arm.get(i, 0) for i, name in enumerate(self.arms)},
+            "tickets": dict(seen.tickets),
+            "workers": [
+                {"name": one.name, "first_seen": one.first_seen, "last_seen": one.last_seen, **{"facts": one.facts}}
+                for one in self.workers
+            ],
+            "leases": [
+                {"ticket": one.id, "arm": self.arms[one.arm], "count": one.count, "lease": one.lease}
+                | {"worker": one.worker, "expires": one.expires, "deaths": one.deaths}
+                for one in self.leases
+            ],
+            "notes": dict(Counter(one.kind for one in self.notes)),
+        }
+
+    # ------------------------------------------------------------ words
+
+    def lines(self) -> list[str]:
+        """For people."""
+        return [self.head(), self.progress(), *self.worker_lines(), *self.note_lines()]
+
+    def head(self) -> str:
+        """What it is, and since when."""
+        changed = f"last change {ago(self.now - self.summary.last_change)}"
+        return f"{named(self.study.name)}: {self.how}, created {day(self.study.created)}, {changed}"
+
+    def progress(self) -> str:
+        """How far it is."""
+        seen = self.summary
+        if not seen.n_rounds:
+            return "nothing drawn yet"
+        budget = "" if self.max_samples is None else f" of at most {self.max_samples:,}"
+        spent = f", spent {self.spent:,.4g}" if self.price else ""
+        return f"{self.round_line()}; {counted(seen.n_samples, 'sample')}{budget}{spent}"
+
+    def round_line(self) -> str:
+        """How far the latest round is."""
+        seen = self.summary
+        total = sum(seen.tickets.values())
+        states = [f"{seen.tickets.get('done', 0):,} of {counted(total, 'draw')} done"]
+        states += [f"{count:,} {state}" for state in ("leased", "open", "failed") if (count := seen.tickets.get(state))]
+        return f"{counted(seen.n_rounds, 'round')}, the last one with {', '.join(states)}"
+
+    def worker_lines(self) -> list[str]:
+        """Who is at work, on what."""
+        if not self.workers:
+            return ["workers: none yet"]
+        gone = len(self.workers) - len(self.at_work)
+        lines = [f"workers: {len(self.at_work):,} at work" + (f", {gone:,} gone" if gone else "")]
+        held: dict[str, list[Ticket]] = {}
+        for one in self.leases:
+            held.setdefault(one.worker, []).append(one)
+        for worker in self.workers:
+            mine = held.get(worker.name, [])
+            if mine or worker in self.at_work:
+                lines.append(f"  {named(worker.name)}: {self._drawing(mine)}, seen {ago(self.now - worker.last_seen)}")
+        return lines
+
+    def _drawing(self, leases: Sequence[Ticket]) -> str:
+        if not leases:
+            return "no draw"
+        arms = Counter(named(self.arms[one.arm]) for one in leases)
+        texts = [name if count == 1 else f"{name} ({count})" for name, count in arms.items()]
+        lapsed = sum(one.expires < self.now for one in leases)
+        return f"draws {few(texts)}" + (f" ({counted(lapsed, 'lease')} lapsed)" if lapsed else "")
+
+    def note_lines(self) -> list[str]:
+        """What happened that is out of the ordinary."""
+        if not self.notes:
+            return []
+        kinds = Counter(one.kind for one in self.notes)
+        counts = ", ".join(f"{count:,} {shown(kind)}" for kind, count in kinds.items())
+        return [f"notes: {counts}", *(f"  {self.note_line(one)}" for one in self.notes[-_NOTES:])]
+
+    def note_line(self, note: Note) -> str:
+        """One note."""
+        body = dict(note.body)
+        number = body.pop("arm", None)
+        arm = self.arms[number] if isinstance(number, int) and 0 <= number < len(self.arms) else number
+        parts = [] if arm is None else [f"arm {arm}"]
+        parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
+        return shown(f"{ago(self.now - note.written)}: {note.kind}" + (f": {', '.join(parts)}" if parts else ""))
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was; clocks may differ a little."""
+    if seconds < 1.0:
+        return "just now"
+    return f"{clock(seconds)} ago" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days ago"
+
+
+def day(seconds: float) -> str:
+    """A moment, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,62 @@
+"""Stores and studies as commands name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import unquote
+
+import typer
+
+from kabc.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from kabc.storage.contract import Storage
+
+VARIABLE = "KABC_STORAGE"  # in the environment others do not see a password, in a command line they do
+
+StorageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--storage", metavar="FILE|URL", help=f"Where studies are kept: a file, or a URL. Default: {VARIABLE}."
+    ),
+]
+Name = Annotated[str, typer.Argument(metavar="STUDY", help="Its name (see kabc study list).")]
+
+
+def storage_named(given: str | None) -> str:
+    """What was given, or else what the environment says."""
+    import os
+
+    found = given or os.environ.get(VARIABLE)
+    if not found:
+        raise SettingsError(f"give --storage, the file or the URL where studies are kept, or set {VARIABLE}")
+    return found
+
+
+def file_of(storage: str) -> Path | None:
+    """The file of a store; None if a server has it."""
+    scheme, sign, rest = storage.partition("://")
+    if not sign:
+        return Path(storage)
+    if scheme.split("+")[0] != "sqlite":
+        return None
+    return Path(unquote(rest.partition("?")[0].removeprefix("/")))
+
+
+@contextmanager
+def opened(given: str | None, *, new: bool = False) -> Iterator[Storage]:
+    """The store, closed at the end. A file that is not there is refused, unless it may be new."""
+    storage = storage_named(given)
+    file = file_of(storage)
+    if not new and file is not None and not file.exists():
+        raise SettingsError(f"there is no store {file}; check --storage, or make one: kabc run ... --study NAME")
+    from kabc.storage.opening import open_storage
+
+    store = open_storage(storage)
+    try:
+        yield store
+    finally:
+        store.close()

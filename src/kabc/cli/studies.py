@@ -1,0 +1,134 @@
+"""What `kabc study` does, command by command."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kabc.cli import exits
+from kabc.cli.status import Status, ago
+from kabc.cli.watch import Watching
+from kabc.core.errors import SettingsError
+from kabc.core.words import counted, named, shown
+from kabc.running.progress import Ticker
+from kabc.storage.contract import Storage, StudyRecord, StudyState
+
+
+def list_them(storage: Storage, *, as_json: bool) -> int:
+    """One line for each study."""
+    found = [storage.load_study(name) for name in storage.study_names()]
+    now = storage.now()
+    seen = [Status(storage.summary(one.id), storage.workers(one.id), (), (), now) for one in found]
+    if as_json:
+        exits.print_json({"storage": storage.url, "studies": [_short(one) for one in seen]})
+        return exits.DECIDED
+    if not seen:
+        print(shown(f"no studies in {storage.url}; kabc run ... --study NAME makes one"))
+    width = max((len(named(one.study.name)) for one in seen), default=0)
+    for one in seen:
+        working = f", {counted(len(one.at_work), 'worker')}" if one.at_work else ""
+        figures = f"{counted(one.summary.n_rounds, 'round')}, {counted(one.summary.n_samples, 'sample')}{working}"
+        changed = f"changed {ago(one.now - one.summary.last_change)}"
+        print(f"{named(one.study.name):<{width}}  {one.how}: {figures}, {changed}")
+    return exits.DECIDED
+
+
+def _short(seen: Status) -> dict[str, Any]:
+    keys = ("study", "state", "status", "created", "last_change", "n_rounds", "n_samples", "n_paid", "spent")
+    facts = seen.facts()
+    return {key: facts[key] for key in keys} | {"n_workers": len(seen.at_work)}
+
+
+def show_status(storage: Storage, name: str, *, as_json: bool) -> int:
+    """Everything that is known without reading a sample."""
+    _say(Status.of(storage, storage.load_study(name)), as_json=as_json)
+    return exits.DECIDED
+
+
+def watch_it(storage: Storage, name: str, *, as_json: bool) -> int:
+    """Show it until it ends; then the exit code is that of its answer."""
+    seen = Watching(storage, storage.load_study(name), as_json=as_json).to_the_end()
+    if as_json:
+        exits.print_json(seen.facts())
+    return exits.DECIDED if seen.study.answer is None else exits.of_status(seen.study.answer.get("status"))
+
+
+def _say(seen: Status, *, as_json: bool) -> None:
+    if as_json:
+        exits.print_json(seen.facts())
+    else:
+        print("\n".join(seen.lines()))
+
+
+def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: bool) -> int:
+    """Write the samples to a table, or the study to a file."""
+    from kabc.study.export import export_table
+
+    study = storage.load_study(name)
+    total = storage.summary(study.id).n_samples
+    show = Ticker(not quiet)
+    try:
+        written = export_table(
+            storage, study, path, lambda done: show(f"writing {path}: {done:,} of {counted(total, 'sample')}")
+        )
+    except KeyboardInterrupt:
+        return exits.fail(f"interrupted; {path} was not written", exits.UNDECIDED, as_json=as_json)
+    finally:
+        show.done()
+    if as_json:
+        exits.print_json({"study": study.name, "file": path, "n_samples": written})
+    else:
+        print(f"{counted(written, 'sample')}: {shown(path)}")
+    return exits.DECIDED
+
+
+def pause_it(storage: Storage, name: str, *, as_json: bool) -> int:
+    """No more draws are given out."""
+    study = storage.load_study(name)
+    if study.state == "ended":
+        raise SettingsError(f"study {name!r} has ended; there is nothing to pause")
+    changed = _put(storage, study, "paused")
+    seen = Status.of(storage, changed)
+    under_way = len(seen.leases) - len(seen.lapsed)
+    more = f"; {counted(under_way, 'draw')} under way will be kept" if under_way else ""
+    return _changed(seen, f"paused{more}; kabc study resume goes on", as_json=as_json)
+
+
+def resume_it(storage: Storage, name: str, *, as_json: bool) -> int:
+    """Draws are given out again."""
+    study = storage.load_study(name)
+    if study.state == "ended":
+        raise SettingsError(
+            f"study {name!r} has ended; kabc study result prints its answer, and kabc study raise-budget lets a study "
+            "go on whose budget is spent"
+        )
+    seen = Status.of(storage, _put(storage, study, "running"))
+    who = "its workers go on" if seen.at_work else "no worker is there: start kabc run or kabc worker"
+    return _changed(seen, f"running; {who}", as_json=as_json)
+
+
+def _put(storage: Storage, study: StudyRecord, state: StudyState) -> StudyRecord:
+    return study if study.state == state else storage.set_state(study.id, state, {})
+
+
+def _changed(seen: Status, said: str, *, as_json: bool) -> int:
+    if as_json:
+        exits.print_json({"study": seen.study.name, "state": seen.study.state})
+    else:
+        print(f"{named(seen.study.name)}: {said}")
+    return exits.DECIDED
+
+
+def delete_it(storage: Storage, name: str, *, sure: bool, as_json: bool) -> int:
+    """Delete it, if the user is sure."""
+    study = storage.load_study(name)
+    seen = Status.of(storage, study)
+    samples = counted(seen.summary.n_samples, "sample")
+    if not sure:
+        working = f", and {counted(len(seen.at_work), 'worker')} at work" if seen.at_work else ""
+        raise SettingsError(f"study {name!r} has {samples}{working}; add --yes to delete it for ever")
+    storage.delete_study(study.id)
+    if as_json:
+        exits.print_json({"deleted": name, "n_samples": seen.summary.n_samples})
+    else:
+        print(f"{named(name)}: deleted, with {samples}")
+    return exits.DECIDED

@@ -1,0 +1,130 @@
+"""`kabc study ...`: look at studies, steer them, take their samples out. Bodies import what they need."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kabc.cli import exits
+from kabc.cli import options as common
+from kabc.cli.calls import Call
+from kabc.cli.stores import Name, StorageOption, opened
+from kabc.core.errors import SettingsError
+
+study_app = typer.Typer(
+    help="Studies: runs that are kept in a store, and go on after anything.", rich_markup_mode=None, add_completion=False
+)
+
+
+@study_app.callback(invoke_without_command=True)
+def _study(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+@study_app.command("list")
+def list_(storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False) -> int:
+    """All studies of a store, oldest first.
+
+    Example: kabc study list --storage kabc.db
+    """
+    from kabc.cli.studies import list_them
+
+    with opened(storage) as store:
+        return list_them(store, as_json=as_json)
+
+
+@study_app.command()
+def status(
+    study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False
+) -> int:
+    """How far a study is, who works on it, and what happened.
+
+    Example: kabc study status nightly --storage kabc.db
+    """
+    from kabc.cli.studies import show_status
+
+    with opened(storage) as store:
+        return show_status(store, study, as_json=as_json)
+
+
+@study_app.command()
+def watch(
+    study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False
+) -> int:
+    """The same, live, until the study ends. Ctrl-C ends watching, not the study. Exit codes as of kabc run.
+
+    Example: kabc study watch nightly --storage kabc.db
+    """
+    from kabc.cli.studies import watch_it
+
+    with opened(storage) as store:
+        return watch_it(store, study, as_json=as_json)
+
+
+@study_app.command()
+def export(
+    study: Name,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE.parquet|.csv|.kabcstudy", help="Samples as a table, or the whole study.")
+    ],
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    debug: common.Debug = False,
+) -> int:
+    """Write the samples of a study to a table, or all of it to one file that kabc study import reads.
+
+    Example: kabc study export nightly samples.parquet --storage kabc.db
+    """
+    from kabc.cli.studies import export_it
+
+    with opened(storage) as store:
+        return export_it(store, study, file, as_json=as_json, quiet=quiet)
+
+
+@study_app.command()
+def pause(
+    study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False
+) -> int:
+    """Give out no more draws. Draws under way are finished and kept.
+
+    Example: kabc study pause nightly --storage kabc.db
+    """
+    from kabc.cli.studies import pause_it
+
+    with opened(storage) as store:
+        return pause_it(store, study, as_json=as_json)
+
+
+@study_app.command()
+def resume(
+    study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False
+) -> int:
+    """Give out draws again after a pause.
+
+    Example: kabc study resume nightly --storage kabc.db
+    """
+    from kabc.cli.studies import resume_it
+
+    with opened(storage) as store:
+        return resume_it(store, study, as_json=as_json)
+
+
+@study_app.command()
+def delete(
+    study: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Yes, delete it with all its samples.")] = False,
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    debug: common.Debug = False,
+) -> int:
+    """Delete a study with all its samples.
+
+    Example: kabc study delete nightly --yes --storage kabc.db
+    """
+    from kabc.cli.studies import delete_it
+
+    with opened(storage) as store:
+        return delete_it(store, study, sure=yes, as_json=as_json)

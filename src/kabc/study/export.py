@@ -1,0 +1,184 @@
+"""The samples of a study as a table: one row for each sample, also for those that came late."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kabc.core.errors import SettingsError
+from kabc.core.files import StrPath, expect_writable, written_whole
+from kabc.storage.contract import Draw, Storage, StudyRecord, Ticket
+from kabc.storage.errors import StorageError
+
+Progress = Callable[[int], None]  # is told how many samples are written
+
+# What is known of a sample, before its values. `sample` counts the samples of an arm from 1 in the order in which they
+# were asked for. `paid` are the calls that it took, `cost` their price.
+ABOUT = ("study", "arm", "round", "ticket", "piece", "sample", "worker", "started", "ended", "paid", "cost", "late")
+
+_AT_ONCE = 50_000  # rows of Parquet that are held in memory
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What all rows of a study have in common."""
+
+    study: str
+    arms: tuple[str, ...]
+    price: float
+    columns: tuple[str, ...]  # of the values
+    levels: tuple[dict[float, str], ...]  # of each value: which category a number stands for
+    texts: bool
+
+    @classmethod
+    def of(cls, record: StudyRecord, rows: NDArray[Any]) -> Sheet:  # (count, d)
+        """That of a study whose first rows are these."""
+        facts = record.facts or {}
+        width = rows.shape[1]
+        named = [str(name) for name in facts.get("columns", ())]
+        names = named if len(named) == width else [f"value {i}" for i in range(1, width + 1)]
+        levels = facts.get("levels") or {}
+        return cls(
+            record.name,
+            tuple(map(str, record.spec["arms"])),
+            float(facts.get("price") or 0.0),
+            tuple(f"{name} (value)" if name in ABOUT else name for name in names),
+            tuple({float(key): str(text) for key, text in (levels.get(name) or {}).items()} for name in names),
+            rows.dtype.kind in "US",
+        )
+
+    def values(self, ticket: Ticket, draw: Draw) -> NDArray[Any]:  # (count, d)
+        """The rows of a draw, if they are like all others."""
+        rows = _flat(draw.rows)
+        if rows.shape[1] != len(self.columns) or (rows.dtype.kind in "US") != self.texts:
+            raise StorageError(
+                f"ticket {ticket.id} of study {self.study!r} has values of another kind than the ones before; the store "
+                "is damaged"
+            )
+        return rows
+
+    def paid(self, draw: Draw) -> float:
+        """The calls for each sample of a draw."""
+        return (draw.n_paid or len(draw.rows)) / max(len(draw.rows), 1)
+
+    def cells(self, column: int, values: NDArray[Any]) -> list[Any]:  # (count,)
+        """The values of a column; a category is its text, what is missing is None."""
+        levels = self.levels[column]
+        if levels:
+            return [levels.get(value, f"{value:g}") for value in values.tolist()]
+        return [None if value != value else value for value in values.tolist()]  # NaN
+
+
+def export_table(storage: Storage, record: StudyRecord, path: StrPath, progress: Progress | None = None) -> int:
+    """Write all samples to a CSV or Parquet file, whole or not at all. Returns their number."""
+    write = _WRITERS.get(Path(path).suffix.lower())
+    if write is None:
+        known = ", ".join(_WRITERS)
+        raise SettingsError(f"samples are written to {known}, got {os.fspath(path)!r}; choose one of these endings")
+    expect_writable(path)
+    if write is _parquet:
+        _arrow()  # refused before anything is read
+    drawn = chain(storage.draws(record.id, 0, storage.summary(record.id).n_rounds), storage.late_draws(record.id))
+    first = next(drawn, None)
+    if first is None:
+        raise SettingsError(f"study {record.name!r} has no samples yet")
+    sheet = Sheet.of(record, _flat(first[1].rows))
+    with written_whole(path) as file:
+        return write(sheet, chain([first], drawn), file, progress or (lambda n: None))
+
+
+def _flat(rows: NDArray[Any]) -> NDArray[Any]:  # (count,) or (count, d) -> (count, d)
+    return rows.reshape(len(rows), -1)
+
+
+def _csv(sheet: Sheet, drawn: Iterator[tuple[Ticket, Draw]], file: Path, progress: Progress) -> int:
+    done = 0
+    with file.open("w", encoding="utf-8", errors="backslashreplace", newline="") as opened:
+        writer = csv.writer(opened, lineterminator="\n")
+        writer.writerow([*ABOUT, *sheet.columns])
+        for ticket, draw in drawn:
+            rows = sheet.values(ticket, draw)
+            paid = sheet.paid(draw)
+            before = [sheet.study, sheet.arms[ticket.arm], ticket.round, ticket.id, ticket.piece]
+            after = [draw.worker, _time(draw.started), _time(draw.ended), paid, paid * sheet.price, int(draw.late)]
+            columns = [sheet.cells(i, rows[:, i]) for i in range(rows.shape[1])]
+            for i, values in enumerate(zip(*columns, strict=True), ticket.start + 1):
+                writer.writerow([*before, i, *after, *values])
+            done += len(rows)
+            progress(done)
+    return done
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def _parquet(sheet: Sheet, drawn: Iterator[tuple[Ticket, Draw]], file: Path, progress: Progress) -> int:
+    pa, parquet = _arrow()
+    time = pa.timestamp("us", tz="UTC")
+    kinds = [pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.string(), time, time]
+    kinds += [pa.float64(), pa.float64(), pa.bool_()]
+    kinds += [pa.string() if sheet.texts or levels else pa.float64() for levels in sheet.levels]
+    schema = pa.schema(list(zip([*ABOUT, *sheet.columns], kinds, strict=True)))
+    done, held = 0, _Held(sheet)
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for ticket, draw in drawn:
+            held.add(ticket, draw)
+            done += len(draw.rows)
+            if held.n_rows >= _AT_ONCE:
+                writer.write_table(held.table(pa, schema))
+                held = _Held(sheet)
+            progress(done)
+        if held.n_rows:
+            writer.write_table(held.table(pa, schema))
+    return done
+
+
+class _Held:
+    """Draws that wait to be written together: many are of one sample."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self._sheet = sheet
+        self._about: list[list[Any]] = [[] for _ in ABOUT]
+        self._values: list[NDArray[Any]] = []
+        self.n_rows = 0
+
+    def add(self, ticket: Ticket, draw: Draw) -> None:
+        sheet, count = self._sheet, len(draw.rows)
+        paid = sheet.paid(draw)
+        known = (sheet.study, sheet.arms[ticket.arm], ticket.round, ticket.id, ticket.piece)
+        times = (round(1e6 * draw.started), round(1e6 * draw.ended))
+        numbers = list(range(ticket.start + 1, ticket.start + count + 1))
+        parts = [[one] * count for one in known]
+        parts += [numbers, *([one] * count for one in (draw.worker, *times, paid, paid * sheet.price, draw.late))]
+        for column, part in zip(self._about, parts, strict=True):
+            column += part
+        self._values.append(sheet.values(ticket, draw))
+        self.n_rows += count
+
+    def table(self, pa: Any, schema: Any) -> Any:
+        rows = np.concatenate(self._values)
+        values = [self._sheet.cells(i, rows[:, i]) for i in range(rows.shape[1])]
+        arrays = [pa.array(one, kind.type) for one, kind in zip([*self._about, *values], schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise SettingsError("Parquet needs pyarrow; pip install 'kabc[data]', or write CSV") from error
+    return pyarrow, parquet
+
+
+_WRITERS = {".csv": _csv, ".parquet": _parquet}

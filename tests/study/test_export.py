@@ -1,0 +1,174 @@
+"""A table of samples: every sample once, late ones marked, with all that is known of them."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kabc.core.errors import SettingsError
+from kabc.storage.contract import Draw, NewTicket, Storage
+from kabc.storage.errors import StorageError
+from kabc.study import export
+from kabc.study.export import ABOUT, export_table
+from tests.cli import kept
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Storage]:
+    opened = kept.store(tmp_path)
+    yield opened
+    opened.close()
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def with_a_late_draw(store: Storage) -> None:
+    """Worker w-1 loses its lease to w-2, and both hand in."""
+    study = kept.made(store)
+    store.open_round(study.id, 3, [NewTicket(1, 0, 6, 3)])
+    (lost,) = store.exchange(study.id, "w-1", want=1).leased
+    store.bury(study.id, "w-1", counted=True)
+    (taken,) = store.exchange(study.id, "w-2", want=1).leased
+    draw = Draw(lost.id, lost.lease, "w-1", np.full(3, -1.0), kept.STARTED, kept.STARTED)
+    assert store.exchange(study.id, "w-1", [draw]).outcomes == ("superseded",)
+    assert store.exchange(study.id, "w-2", [replace(draw, lease=taken.lease, worker="w-2")]).outcomes == ("done",)
+
+
+def test_csv_has_every_sample_once_with_all_that_is_known(store: Storage, tmp_path: Path) -> None:
+    with_a_late_draw(store)
+    path = tmp_path / "samples.csv"
+    assert export_table(store, store.load_study("nightly"), path) == 24
+    rows = read(path)
+    assert list(rows[0]) == [*ABOUT, "ms"]
+    counting = [row for row in rows if row["late"] == "0"]
+    assert len(counting) == 21
+    assert len({(row["arm"], row["sample"]) for row in counting}) == 21
+    of_a = [row for row in rows if row["arm"] == "a"]
+    assert [float(row["ms"]) for row in of_a] == [0, 1, 2, 3, 4, 5]
+    assert [int(row["sample"]) for row in of_a] == [1, 2, 3, 4, 5, 6]
+    assert {(row["paid"], row["cost"]) for row in of_a} == {("2.0", "1.0")}
+    assert of_a[0]["started"] == "2023-11-14T22:13:20.250+00:00"
+    late = [row for row in rows if row["late"] == "1"]
+    assert {(row["arm"], row["round"], row["worker"], row["ms"]) for row in late} == {("b", "3", "w-1", "-1.0")}
+
+
+def test_parquet_has_what_csv_has_with_types(
+    store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyarrow import parquet
+
+    with_a_late_draw(store)
+    monkeypatch.setattr(export, "_AT_ONCE", 5)  # several groups of rows
+    record = store.load_study("nightly")
+    assert export_table(store, record, tmp_path / "s.parquet") == export_table(store, record, tmp_path / "s.csv") == 24
+    table = parquet.read_table(tmp_path / "s.parquet")
+    rows = read(tmp_path / "s.csv")
+    assert table.column_names == list(rows[0])
+    for name in ("arm", "round", "sample", "worker", "ms", "paid", "cost"):
+        assert [str(value) for value in table[name].to_pylist()] == [row[name] for row in rows], name
+    assert str(table.schema.field("started").type) == "timestamp[us, tz=UTC]"
+    assert table["late"].to_pylist() == [row["late"] == "1" for row in rows]
+
+
+def test_texts_and_categories_are_texts_and_columns_keep_apart(store: Storage, tmp_path: Path) -> None:
+    facts = {"columns": ["arm", "word"], "levels": {"word": {"0.0": "yes", "1.0": "no"}}}
+    study = store.create_study("words", {"arms": ["a", "b"]}, {})
+    study = store.set_facts(study.id, facts)
+    store.open_round(study.id, 1, [NewTicket(0, 0, 0, 3)])
+    (one,) = store.exchange(study.id, "w", want=1).leased
+    rows = np.array([[np.nan, 0.0], [2.5, 1.0], [3.5, 7.0]])
+    store.exchange(study.id, "w", [Draw(one.id, one.lease, "w", rows, 0.0, 0.0)])
+    export_table(store, study, tmp_path / "words.csv")
+    found = read(tmp_path / "words.csv")
+    assert [(row["arm"], row["arm (value)"], row["word"]) for row in found] == [
+        ("a", "", "yes"),
+        ("a", "2.5", "no"),
+        ("a", "3.5", "7"),  # a category that came later than the facts
+    ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_texts_come_out_as_they_were_drawn(store: Storage, tmp_path: Path, ending: str) -> None:
+    study = store.create_study("texts", {"arms": ["a", "b"]}, {})
+    study = store.set_facts(study.id, {})
+    store.open_round(study.id, 1, [NewTicket(0, 0, 0, 2)])
+    (one,) = store.exchange(study.id, "w", want=1).leased
+    words = ['comma, "quote"\nand a line', "=1+1"]
+    store.exchange(study.id, "w", [Draw(one.id, one.lease, "w", np.array(words), 0.0, 0.0)])
+    path = tmp_path / f"texts.{ending}"
+    export_table(store, study, path)
+    if ending == "csv":
+        assert [row["value 1"] for row in read(path)] == words
+    else:
+        from pyarrow import parquet
+
+        assert parquet.read_table(path)["value 1"].to_pylist() == words
+
+
+def test_an_old_file_stays_where_the_new_one_cannot_be_finished(store: Storage, tmp_path: Path) -> None:
+    record = kept.made(store)
+    path = tmp_path / "samples.csv"
+    path.write_text("old")
+
+    def full(done: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(SettingsError, match="No space left on device"):
+        export_table(store, record, path, full)
+    assert path.read_text() == "old"
+    assert {file.name.split("-")[0] for file in tmp_path.iterdir()} == {"samples.csv", "kabc.db"}
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_read(store: Storage, tmp_path: Path) -> None:
+    record = kept.made(store, rounds=0)
+    with pytest.raises(SettingsError, match=r"samples are written to \.csv, \.parquet, got"):
+        export_table(store, record, tmp_path / "samples.xlsx")
+    with pytest.raises(SettingsError, match="has no samples yet"):
+        export_table(store, record, tmp_path / "samples.csv")
+    assert not (tmp_path / "samples.csv").exists()
+
+
+def test_without_pyarrow_parquet_names_the_extra(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from kabc.study.export import export_table\n"
+        f"export_table(None, None, {str(tmp_path / 'x.parquet')!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith("Parquet needs pyarrow; pip install 'kabc[data]', or write CSV")
+
+
+def test_values_of_another_kind_are_refused_by_ticket(store: Storage, tmp_path: Path) -> None:
+    study = kept.made(store, arms=("a", "b"))
+    store.open_round(study.id, 3, [NewTicket(0, 0, 6, 2)])
+    (one,) = store.exchange(study.id, "w-1", want=1).leased
+    store.exchange(study.id, "w-1", [Draw(one.id, one.lease, "w-1", np.zeros((2, 5)), 0.0, 0.0)])
+    with pytest.raises(StorageError, match=f"ticket {one.id} of study 'nightly' has values of another kind"):
+        export_table(store, study, tmp_path / "samples.csv")
+    assert not (tmp_path / "samples.csv").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_memory_does_not_grow_with_the_study(store: Storage, tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    sizes = []
+    for name, rounds in (("small", 4), ("large", 40)):
+        record = kept.made(store, name, rounds=rounds, count=2_000)
+        export_table(store, record, tmp_path / f"warm.{ending}")  # what is loaded once is not counted
+        tracemalloc.start()
+        export_table(store, record, tmp_path / f"{name}.{ending}")
+        sizes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert sizes[1] < 4 * sizes[0]
