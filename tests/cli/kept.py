@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kabc.storage.contract import Draw, NewTicket, Storage, StudyRecord
-from kabc.storage.opening import open_storage
 
 ARMS = ("a", "b", "c")
 STARTED = 1_700_000_000.25  # when draws began, by the clock of the workers
@@ -56,4 +55,5 @@ def draw_round(storage: Storage, study: int, number: int, count: int, n_arms: in
 
 def store(folder: Path) -> Storage:
     """A store in a file."""
+    from kabc.storage.opening import open_storage
     return open_storage(str(folder / "kabc.db"))

@@ -14,6 +14,7 @@ from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, W
 
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
 _DAY = 86_400.0
+_WORKERS = 12  # that are named
 _NOTES = 3  # that are shown whole
 _TECHNICAL = ("ticket", "lease", "piece")  # in notes, for programs
 
@@ -96,7 +97,7 @@ class Status:
             "n_paid": seen.n_paid,
             "spent": self.spent,
             "samples_per_arm": {name: seen.samples_per_arm.get(i, 0) for i, name in enumerate(self.arms)},
-            "tickets": dict(seen.tickets),
+            "tickets": {state: seen.tickets.get(state, 0) for state in ("open", "leased", "done", "failed")},
             "workers": [
                 {"name": one.name, "first_seen": one.first_seen, "last_seen": one.last_seen, **{"facts": one.facts}}
                 for one in self.workers
@@ -132,6 +133,8 @@ class Status:
     def round_line(self) -> str:
         """How far the latest round is."""
         seen = self.summary
+        if self.study.state == "ended":
+            return counted(seen.n_rounds, "round")
         total = sum(seen.tickets.values())
         states = [f"{seen.tickets.get('done', 0):,} of {counted(total, 'draw')} done"]
         states += [f"{count:,} {state}" for state in ("leased", "open", "failed") if (count := seen.tickets.get(state))]
@@ -142,15 +145,16 @@ class Status:
         if not self.workers:
             return ["workers: none yet"]
         gone = len(self.workers) - len(self.at_work)
-        lines = [f"workers: {len(self.at_work):,} at work" + (f", {gone:,} gone" if gone else "")]
+        held_now = f"; {counted(len(self.leases), 'lease')}" if self.leases else ""
+        lines = [f"workers: {len(self.at_work):,} at work" + (f", {gone:,} gone" if gone else "") + held_now]
         held: dict[str, list[Ticket]] = {}
         for one in self.leases:
             held.setdefault(one.worker, []).append(one)
-        for worker in self.workers:
-            mine = held.get(worker.name, [])
-            if mine or worker in self.at_work:
-                lines.append(f"  {named(worker.name)}: {self._drawing(mine)}, seen {ago(self.now - worker.last_seen)}")
-        return lines
+        busy = [one for one in self.workers if one.name in held or one in self.at_work]
+        for one in busy[:_WORKERS]:
+            drawing = self._drawing(held.get(one.name, []))
+            lines.append(f"  {named(one.name)}: {drawing}, seen {ago(self.now - one.last_seen)}")
+        return lines + ([f"  and {len(busy) - _WORKERS:,} more"] if len(busy) > _WORKERS else [])
 
     def _drawing(self, leases: Sequence[Ticket]) -> str:
         if not leases:
@@ -166,7 +170,8 @@ class Status:
             return []
         kinds = Counter(one.kind for one in self.notes)
         counts = ", ".join(f"{count:,} {shown(kind)}" for kind, count in kinds.items())
-        return [f"notes: {counts}", *(f"  {self.note_line(one)}" for one in self.notes[-_NOTES:])]
+        latest = (f"  {ago(self.now - one.written)}: {self.note_line(one)}" for one in self.notes[-_NOTES:])
+        return [f"notes: {counts}", *latest]
 
     def note_line(self, note: Note) -> str:
         """One note."""
@@ -175,7 +180,7 @@ class Status:
         arm = self.arms[number] if isinstance(number, int) and 0 <= number < len(self.arms) else number
         parts = [] if arm is None else [f"arm {arm}"]
         parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
-        return shown(f"{ago(self.now - note.written)}: {note.kind}" + (f": {', '.join(parts)}" if parts else ""))
+        return shown(note.kind + (f": {', '.join(parts)}" if parts else ""))
 
 
 def ago(seconds: float) -> str:

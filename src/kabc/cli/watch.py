@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from kabc.cli.status import Status
-from kabc.core.words import shown
+from kabc.core.words import shown, two_digits
 from kabc.storage.contract import Storage, StudyRecord
 
 _LOOK_SECONDS = 1.0  # between two looks, also if nothing changes: leases lapse by themselves
+_PACE_SECONDS = 5.0  # of watching until a pace is told
 _LINE_SECONDS = 2.0  # between two lines of progress
 
 
@@ -21,7 +22,7 @@ class Watching:
     def __init__(self, storage: Storage, study: StudyRecord, *, as_json: bool) -> None:
         self._storage = storage
         self._to = sys.stderr if as_json else sys.stdout  # with --json, standard output has one document
-        self.seen = Status.of(storage, study)
+        self._first = self.seen = Status.of(storage, study)
         self._told_notes = self.seen.notes[-1].id if self.seen.notes else 0
         self._told_line, self._next_line = "", 0.0
 
@@ -48,10 +49,15 @@ class Watching:
         self._rest(_LOOK_SECONDS / 4 - (monotonic() - began))
         self.seen = Status.of(self._storage, study, self.seen)
 
+    def pace(self) -> str:
+        """Samples a minute since watching began, once that can be told."""
+        seconds, samples = self.seen.now - self._first.now, self.seen.summary.n_samples - self._first.summary.n_samples
+        if seconds < _PACE_SECONDS or not samples:
+            return ""
+        return f"{two_digits(round(60 * samples / seconds)):,} samples a minute "
+
     def _rest(self, seconds: float) -> None:
         if seconds > 0:
-            from time import sleep
-
             sleep(seconds)
 
     def _live(self) -> AbstractContextManager[Any]:
@@ -60,7 +66,7 @@ class Watching:
         from rich.text import Text
 
         def text() -> Text:  # called by rich's own thread: only reads
-            return Text("\n".join([*self.seen.lines(), "(Ctrl-C ends watching, not the study)"]))
+            return Text("\n".join([*self.seen.lines(), f"{self.pace()}(Ctrl-C ends watching, not the study)"]))
 
         console = Console(file=self._to)
         return Live(console=console, get_renderable=text, refresh_per_second=4, transient=True)

@@ -25,6 +25,7 @@ Progress = Callable[[int], None]  # is told how many samples are written
 # were asked for. `paid` are the calls that it took, `cost` their price.
 ABOUT = ("study", "arm", "round", "ticket", "piece", "sample", "worker", "started", "ended", "paid", "cost", "late")
 
+_LAST = 2**31 - 1  # later than every round
 _AT_ONCE = 50_000  # rows of Parquet that are held in memory
 
 
@@ -87,7 +88,7 @@ def export_table(storage: Storage, record: StudyRecord, path: StrPath, progress:
     expect_writable(path)
     if write is _parquet:
         _arrow()  # refused before anything is read
-    drawn = chain(storage.draws(record.id, 0, storage.summary(record.id).n_rounds), storage.late_draws(record.id))
+    drawn = chain(storage.draws(record.id, 0, _LAST), storage.late_draws(record.id))
     first = next(drawn, None)
     if first is None:
         raise SettingsError(f"study {record.name!r} has no samples yet")
