@@ -49,7 +49,7 @@ def test_status_says_how_far_it_is_who_works_and_what_happened(store: Storage, k
     assert progress == (
         "3 rounds, the last one with 0 of 3 draws done, 1 leased, 2 open; 18 samples of at most 5,000, spent 12"
     )
-    assert workers == "workers: 1 at work"
+    assert workers == "workers: 1 at work; 1 lease"
     assert re.fullmatch(r"  w-1: draws a, seen (just now|\d+ s ago)", worker)
     assert notes == "notes: 1 late"
     assert re.fullmatch(r"  (just now|\d+ s ago): late: arm b, worker w-9", note)
@@ -66,7 +66,7 @@ def test_status_says_how_far_it_is_who_works_and_what_happened(store: Storage, k
         ("status nigthly", "did you mean 'nightly'? "),
         ("status nightly --storage elsewhere.db", "there is no store elsewhere.db; check --storage"),
         ("delete nightly", "study 'nightly' has 18 samples, and 1 worker at work; add --yes to delete it for ever"),
-        ("export nightly samples.xlsx", "samples are written to .csv, .parquet"),
+        ("export nightly samples.xlsx", "a study is written to .csv, .parquet, .kabcstudy"),
         ("export nightly no/where.csv", "there is no folder"),
         ("stauts nightly", "there is no command stauts; did you mean 'status'? there are list, status, "),
         ("status", "Missing argument 'STUDY'."),
@@ -150,3 +150,23 @@ def test_names_of_a_hostile_store_move_no_cursor(store: Storage, kabc: Call) -> 
         out = kabc("study", *words).out
         assert "\x1b" not in out
         assert "\nb" not in out
+
+
+def test_export_and_import_move_a_study(store: Storage, kabc: Call, tmp_path: Path) -> None:
+    kept.made(store)
+    assert kabc("study", "export", "nightly", "n.kabcstudy").out == "18 samples: n.kabcstudy\n"
+    assert kabc("study", "export", "nightly", "n.csv", "--json").json() == {
+        "study": "nightly",
+        "file": "n.csv",
+        "n_samples": 18,
+    }
+    assert len((tmp_path / "n.csv").read_text().splitlines()) == 19
+    taken = kabc("study", "import", "n.kabcstudy", "--storage", "new.db")
+    assert (taken.code, taken.out) == (0, "nightly: imported, 18 samples\n")
+    there = kabc("study", "import", "n.kabcstudy", "--storage", "new.db")
+    assert there.code == 2
+    assert "there is already a study 'nightly' in " in there.err
+    assert kabc("study", "import", "n.kabcstudy", "--storage", "new.db", "--as", "b").out.startswith("b: imported")
+    several = kabc("study", "import", "new.db")
+    assert "should have one study: it has nightly, b; say which one" in several.err
+    assert kabc("study", "import", "none.kabcstudy").code == 2

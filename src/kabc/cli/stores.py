@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
@@ -51,12 +51,9 @@ def opened(given: str | None, *, new: bool = False) -> Iterator[Storage]:
     """The store, closed at the end. A file that is not there is refused, unless it may be new."""
     storage = storage_named(given)
     file = file_of(storage)
-    if not new and file is not None and not file.exists():
+    if not new and file is not None and not file.exists():  # checked here: it needs no library
         raise SettingsError(f"there is no store {file}; check --storage, or make one: kabc run ... --study NAME")
     from kabc.storage.opening import open_storage
 
-    store = open_storage(storage)
-    try:
+    with closing(open_storage(storage, create=new)) as store:
         yield store
-    finally:
-        store.close()

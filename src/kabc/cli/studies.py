@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from kabc.cli import exits
@@ -61,23 +63,49 @@ def _say(seen: Status, *, as_json: bool) -> None:
 
 def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: bool) -> int:
     """Write the samples to a table, or the study to a file."""
-    from kabc.study.export import export_table
+    from kabc.study.export import export_study
 
     study = storage.load_study(name)
     total = storage.summary(study.id).n_samples
-    show = Ticker(not quiet)
     try:
-        written = export_table(
-            storage, study, path, lambda done: show(f"writing {path}: {done:,} of {counted(total, 'sample')}")
-        )
+        with _counting(f"writing {path}", total, quiet=quiet) as progress:
+            written = export_study(storage, study, path, progress)
     except KeyboardInterrupt:
         return exits.fail(f"interrupted; {path} was not written", exits.UNDECIDED, as_json=as_json)
-    finally:
-        show.done()
     if as_json:
         exits.print_json({"study": study.name, "file": path, "n_samples": written})
     else:
         print(f"{counted(written, 'sample')}: {shown(path)}")
+    return exits.DECIDED
+
+
+@contextmanager
+def _counting(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Shows how many samples are done."""
+    show = Ticker(not quiet)
+    try:
+        yield lambda done: show(f"{what}: {done:,} of {counted(total, 'sample')}")
+    finally:
+        show.done()
+
+
+def import_it(
+    storage: Storage, source: Storage, study: str | None, name: str | None, *, as_json: bool, quiet: bool
+) -> int:
+    """Take a study of another store."""
+    from kabc.study.export import import_study
+
+    total = sum(source.summary(source.load_study(one).id).n_samples for one in ([study] if study else source.study_names()))
+    try:
+        with _counting(f"copying from {source.url}", total, quiet=quiet) as progress:
+            taken = import_study(source, storage, study, name, progress)
+    except KeyboardInterrupt:
+        return exits.fail("interrupted; nothing was imported", exits.UNDECIDED, as_json=as_json)
+    written = storage.summary(taken.id).n_samples
+    if as_json:
+        exits.print_json({"study": taken.name, "storage": storage.url, "n_samples": written})
+    else:
+        print(f"{named(taken.name)}: imported, {counted(written, 'sample')}")
     return exits.DECIDED
 
 

@@ -9,7 +9,7 @@ import typer
 from kabc.cli import exits
 from kabc.cli import options as common
 from kabc.cli.calls import Call
-from kabc.cli.stores import Name, StorageOption, opened
+from kabc.cli.stores import Name, StorageOption, opened, storage_named
 from kabc.core.errors import SettingsError
 
 study_app = typer.Typer(
@@ -82,6 +82,29 @@ def export(
 
     with opened(storage) as store:
         return export_it(store, study, file, as_json=as_json, quiet=quiet)
+
+
+@study_app.command("import")
+def import_(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE.kabcstudy|FILE|URL", help="Written by kabc study export, or another store.")
+    ],
+    study: Annotated[str | None, typer.Option(help="Which study, if there are several.")] = None,
+    name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Its name here. Default: the same.")] = None,
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    debug: common.Debug = False,
+) -> int:
+    """Take a study of another store, with its question, samples and notes. It can go on here.
+
+    Example: kabc study import nightly.kabcstudy --storage kabc.db
+    """
+    from kabc.cli.studies import import_it
+
+    storage_named(storage)  # refused before the other store is opened
+    with opened(source) as other, opened(storage, new=True) as store:
+        return import_it(store, other, study, name, as_json=as_json, quiet=quiet)
 
 
 @study_app.command()

@@ -1,10 +1,11 @@
-"""The samples of a study as a table: one row for each sample, also for those that came late."""
+"""A study as a file: a table with a row for each sample, late ones too, or all of it for another store."""
 
 from __future__ import annotations
 
 import csv
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from kabc.core.errors import SettingsError
 from kabc.core.files import StrPath, expect_writable, written_whole
+from kabc.core.words import in_short, shown
 from kabc.storage.contract import Draw, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
 
 Progress = Callable[[int], None]  # is told how many samples are written
+
+WHOLE = ".kabcstudy"
 
 # What is known of a sample, before its values. `sample` counts the samples of an arm from 1 in the order in which they
 # were asked for. `paid` are the calls that it took, `cost` their price.
@@ -79,13 +83,66 @@ class Sheet:
         return [None if value != value else value for value in values.tolist()]  # NaN
 
 
-def export_table(storage: Storage, record: StudyRecord, path: StrPath, progress: Progress | None = None) -> int:
-    """Write all samples to a CSV or Parquet file, whole or not at all. Returns their number."""
-    write = _WRITERS.get(Path(path).suffix.lower())
-    if write is None:
-        known = ", ".join(_WRITERS)
-        raise SettingsError(f"samples are written to {known}, got {os.fspath(path)!r}; choose one of these endings")
+def export_study(storage: Storage, record: StudyRecord, path: StrPath, progress: Progress | None = None) -> int:
+    """Write a study to a file, whole or not at all. Returns the number of samples that are in it.
+
+    ".csv" and ".parquet" are tables with a row for each sample. ".kabcstudy" is a store that has this study alone, with
+    its question, rounds, workers and notes: `import_study` takes it into another store.
+    """
+    ending = Path(path).suffix.lower()
+    write = _WRITERS.get(ending)
+    if write is None and ending != WHOLE:
+        known = ", ".join([*_WRITERS, WHOLE])
+        raise SettingsError(f"a study is written to {known}, got {os.fspath(path)!r}; choose one of these endings")
     expect_writable(path)
+    if write is not None:
+        return _table(write, storage, record, path, progress or _silent)
+    from kabc.storage.opening import open_storage
+
+    with written_whole(path) as file:
+        with closing(open_storage(file)) as target:
+            return copied(storage, record, target, record.name, progress)
+
+
+def import_study(
+    source: Storage,
+    target: Storage,
+    study: str | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+) -> StudyRecord:
+    """Take a study of another store, such as an exported file, under its own name or a new one.
+
+    `study` names it; it may be left out where the other store has one alone.
+    """
+    there = source.study_names()
+    if study is None and len(there) != 1:
+        found = f"it has {in_short(map(shown, there))}; say which one" if there else "it has none"
+        raise SettingsError(f"{source.url} should have one study: {found}")
+    record = source.load_study(there[0] if study is None else study)
+    copied(source, record, target, name or record.name, progress)
+    return target.load_study(name or record.name)
+
+
+def copied(
+    source: Storage, record: StudyRecord, target: Storage, name: str, progress: Progress | None = None
+) -> int:
+    """Copy a study, exactly. Returns the number of its samples."""
+    from kabc.storage.sql.copying import copy_study
+    from kabc.storage.sql.store import SqlStorage
+
+    if not isinstance(source, SqlStorage) or not isinstance(target, SqlStorage):
+        other = target if isinstance(source, SqlStorage) else source
+        raise StorageError(f"whole studies are copied between files and PostgreSQL, not {other.url}; export to .csv")
+    copy_study(source, record.id, target, name, progress or _silent)
+    return target.summary(target.load_study(name).id).n_samples
+
+
+def _silent(done: int) -> None:
+    """Nobody listens."""
+
+
+def _table(write: Write, storage: Storage, record: StudyRecord, path: StrPath, progress: Progress) -> int:
     if write is _parquet:
         _arrow()  # refused before anything is read
     drawn = chain(storage.draws(record.id, 0, _LAST), storage.late_draws(record.id))
@@ -94,7 +151,10 @@ def export_table(storage: Storage, record: StudyRecord, path: StrPath, progress:
         raise SettingsError(f"study {record.name!r} has no samples yet")
     sheet = Sheet.of(record, _flat(first[1].rows))
     with written_whole(path) as file:
-        return write(sheet, chain([first], drawn), file, progress or (lambda n: None))
+        return write(sheet, chain([first], drawn), file, progress)
+
+
+Write = Callable[["Sheet", Iterator[tuple[Ticket, Draw]], Path, Progress], int]
 
 
 def _flat(rows: NDArray[Any]) -> NDArray[Any]:  # (count,) or (count, d) -> (count, d)
@@ -182,4 +242,4 @@ def _arrow() -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-_WRITERS = {".csv": _csv, ".parquet": _parquet}
+_WRITERS: dict[str, Write] = {".csv": _csv, ".parquet": _parquet}
