@@ -17,6 +17,7 @@ from kabc.storage.sql import copying
 from kabc.storage.sql.copying import copy_study
 from kabc.storage.sql.store import SqlStorage
 from tests.cli import kept
+from tests.postgres import new_database
 
 
 def a_store(path: Path) -> SqlStorage:
@@ -115,3 +116,14 @@ def test_a_copy_is_there_whole_or_not_at_all(stores: tuple[SqlStorage, SqlStorag
     assert target.study_names() == ["other"]
     with pytest.raises(StorageError, match="study number 99"):
         copy_study(source, 99, target, "nightly")
+
+
+def test_a_study_goes_to_a_server_and_back_unchanged(stores: tuple[SqlStorage, SqlStorage], postgres: str) -> None:
+    source, target = stores
+    study = eventful(source)
+    server = open_storage(new_database(postgres))
+    assert isinstance(server, SqlStorage)
+    copy_study(source, study, server, "nightly")
+    copy_study(server, server.load_study("nightly").id, target, "nightly")
+    assert whole(server, "nightly") == whole(target, "nightly") == whole(source, "nightly")
+    server.close()

@@ -164,10 +164,10 @@ def test_values_of_another_kind_are_refused_by_ticket(store: Storage, tmp_path: 
 def test_memory_does_not_grow_with_the_study(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "_AT_ONCE", 1_000)
+    monkeypatch.setattr(export, "_AT_ONCE", 400)
     store, sizes = kept.store(tmp_path), []
-    for name, rounds in (("small", 4), ("large", 40)):
-        record = kept.made(store, name, rounds=rounds, count=300)
+    for name, rounds in (("small", 2), ("large", 20)):
+        record = kept.made(store, name, rounds=rounds, count=200)
         export_study(store, record, tmp_path / f"warm.{ending}")  # what is loaded once is not counted
         tracemalloc.start()
         export_study(store, record, tmp_path / f"{name}.{ending}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 from kabc.cli.doctor import Finding
 from kabc.cli.status import Status, ago
 from kabc.cli.stores import file_of
 from kabc.core.errors import KabcError
-from kabc.core.words import counted, few, named
+from kabc.core.words import counted, few, named, plural
 from kabc.storage.contract import Storage
 
 _MOUNTS = Path("/proc/self/mounts")
@@ -34,13 +35,26 @@ def of_store(given: str) -> Iterator[Finding]:
     except KabcError as error:
         yield Finding("store", str(error), "problem")
         return
-    try:
-        yield Finding("store", f"{store.url} can be read")
+    with closing(store):
+        yield from of_database(store)
         yield of_clock(store)
         for name in store.study_names():
             yield of_study(store, name)
-    finally:
-        store.close()
+
+
+def of_database(store: Storage) -> Iterator[Finding]:
+    """Whether it can be written, and its versions."""
+    from kabc.storage.sql.store import SqlStorage
+
+    assert isinstance(store, SqlStorage)  # it was opened by a path or a URL
+    schema, server = store.versions()
+    yield Finding("store", f"{store.url}, schema {schema}" + (f", PostgreSQL {server}" if server else ""))
+    try:
+        store.try_to_write()
+    except KabcError as error:
+        yield Finding("writing", str(error), "problem")
+    else:
+        yield Finding("writing", "a transaction can be begun")
 
 
 def of_file(file: Path) -> Iterator[Finding]:
@@ -58,7 +72,12 @@ def of_file(file: Path) -> Iterator[Finding]:
         yield Finding("file system", kind)
     log = Path(f"{file}-wal")
     size = log.stat().st_size if log.exists() else 0
-    yield Finding("log", f"{size:,} bytes of changes beside {file.stat().st_size:,} of the store")
+    found = f"{size:,} bytes of changes beside {file.stat().st_size:,} of the store"
+    if size <= _MOST_LOG:
+        yield Finding("log", found)
+    else:
+        cure = "somebody has been reading for long, so the log cannot be emptied: end readers that hang"
+        yield Finding("log", found, "warning", cure)
 
 
 def file_system(file: Path) -> str | None:
@@ -102,10 +121,11 @@ def of_study(store: Storage, name: str) -> Finding:
     if failed and seen.study.state == "running":
         cure = f"kabc study status {name} says why; the run tries again when it is started anew"
         return Finding(what, f"{found}; {counted(failed, 'draw')} failed", "problem", cure)
-    if seen.lapsed and seen.study.state == "running":
-        lost = sorted({one.worker for one in seen.lapsed})
-        who = f"{counted(len(seen.lapsed), 'lease')} lapsed, of {few([named(one) for one in lost], 3)}"
-        cure = "another worker draws them" if seen.at_work else "start kabc run or kabc worker: it draws them again"
+    if seen.left_behind and seen.study.state == "running":
+        count, lost = len(seen.left_behind), sorted({one.worker for one in seen.left_behind})
+        who = f"{counted(count, 'lease')} of {few([named(one) for one in lost], 3)}, which {plural(len(lost), 'is')} gone"
+        again = f"draws {'it' if count == 1 else 'them'} again"
+        cure = f"another worker {again}" if seen.at_work else f"start kabc run or kabc worker, which {again}"
         return Finding(what, f"{found}; {who}", "warning", cure)
     if seen.study.state == "running" and not seen.at_work:
         changed = ago(seen.now - seen.summary.last_change)

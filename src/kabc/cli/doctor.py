@@ -35,7 +35,7 @@ class Finding:
 
 
 def doctor(storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False) -> int:
-    """Look at versions, and with --storage at a store: is it reachable and writable, are clocks right, who is gone?
+    """Check versions, and a store of studies: can it be written, are clocks right, did workers leave draws behind?
 
     Exit 0: no problem, 3: a problem.
 
@@ -47,8 +47,13 @@ def doctor(storage: StorageOption = None, as_json: common.Json = False, debug: c
     given = storage or os.environ.get(VARIABLE)
     if given:
         from kabc.cli.checkup import of_store
+        from kabc.core.secrets import hide_url
+        from kabc.running.progress import Ticker
 
-        findings += of_store(given)
+        show = Ticker(True)
+        with show.during(f"looking at {hide_url(given)}"):
+            findings += of_store(given)
+        show.done()
     problems = sum(one.level == "problem" for one in findings)
     if as_json:
         exits.print_json({"findings": [asdict(one) for one in findings], "n_problems": problems})

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from kabc.cli.live import clock
 from kabc.core.words import counted, few, named, shown
+from kabc.running.identity import is_gone
 from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
+from kabc.storage.errors import StorageError
 
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
 _DAY = 86_400.0
@@ -43,10 +46,18 @@ class Status:
         """The study as it is kept."""
         return self.summary.study
 
-    @property
+    @cached_property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms."""
-        return tuple(str(name) for name in self.study.spec["arms"])
+        names = self.study.spec.get("arms")
+        if not isinstance(names, list):
+            raise StorageError(f"study {self.study.name!r} names no arms: it is damaged, or no study of kabc")
+        return tuple(map(str, names))
+
+    def arm(self, number: object) -> str:
+        """The name of an arm; of one that is not there, its number."""
+        known = isinstance(number, int) and 0 <= number < len(self.arms)
+        return self.arms[number] if known else str(number)  # type: ignore[call-overload, no-any-return]
 
     @property
     def how(self) -> str:
@@ -55,15 +66,16 @@ class Status:
             return f"ended ({self.study.answer.get('status')})"
         return self.study.state
 
-    @property
+    @cached_property
     def at_work(self) -> list[WorkerRecord]:
-        """Workers that gave a sign of life not long ago."""
-        return [one for one in self.workers if self.now - one.last_seen <= _SILENT]
+        """Workers that gave a sign of life not long ago, but for processes of this machine that have ended."""
+        return [one for one in self.workers if self.now - one.last_seen <= _SILENT and not is_gone(one.facts)]
 
     @property
-    def lapsed(self) -> list[Ticket]:
-        """Leases that nobody renews any more."""
-        return [one for one in self.leases if one.expires < self.now]
+    def left_behind(self) -> list[Ticket]:
+        """Leases that nobody renews any more: they lapsed, or the process of their worker has ended."""
+        gone = {one.name for one in self.workers if is_gone(one.facts)}
+        return [one for one in self.leases if one.expires < self.now or one.worker in gone]
 
     @property
     def max_samples(self) -> int | None:
@@ -103,7 +115,7 @@ class Status:
                 for one in self.workers
             ],
             "leases": [
-                {"ticket": one.id, "arm": self.arms[one.arm], "count": one.count, "lease": one.lease}
+                {"ticket": one.id, "arm": self.arm(one.arm), "count": one.count, "lease": one.lease}
                 | {"worker": one.worker, "expires": one.expires, "deaths": one.deaths}
                 for one in self.leases
             ],
@@ -153,13 +165,14 @@ class Status:
         busy = [one for one in self.workers if one.name in held or one in self.at_work]
         for one in busy[:_WORKERS]:
             drawing = self._drawing(held.get(one.name, []))
-            lines.append(f"  {named(one.name)}: {drawing}, seen {ago(self.now - one.last_seen)}")
+            seen = "gone" if is_gone(one.facts) else f"seen {ago(self.now - one.last_seen)}"
+            lines.append(f"  {named(one.name)}: {drawing}, {seen}")
         return lines + ([f"  and {len(busy) - _WORKERS:,} more"] if len(busy) > _WORKERS else [])
 
     def _drawing(self, leases: Sequence[Ticket]) -> str:
         if not leases:
             return "no draw"
-        arms = Counter(named(self.arms[one.arm]) for one in leases)
+        arms = Counter(named(self.arm(one.arm)) for one in leases)
         texts = [name if count == 1 else f"{name} ({count})" for name, count in arms.items()]
         lapsed = sum(one.expires < self.now for one in leases)
         return f"draws {few(texts)}" + (f" ({counted(lapsed, 'lease')} lapsed)" if lapsed else "")
@@ -177,8 +190,7 @@ class Status:
         """One note."""
         body = dict(note.body)
         number = body.pop("arm", None)
-        arm = self.arms[number] if isinstance(number, int) and 0 <= number < len(self.arms) else number
-        parts = [] if arm is None else [f"arm {arm}"]
+        parts = [] if number is None else [f"arm {self.arm(number)}"]
         parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
         return shown(note.kind + (f": {', '.join(parts)}" if parts else ""))
 

@@ -116,7 +116,7 @@ def pause_it(storage: Storage, name: str, *, as_json: bool) -> int:
         raise SettingsError(f"study {name!r} has ended; there is nothing to pause")
     changed = _put(storage, study, "paused")
     seen = Status.of(storage, changed)
-    under_way = len(seen.leases) - len(seen.lapsed)
+    under_way = len(seen.leases) - len(seen.left_behind)
     more = f"; {counted(under_way, 'draw')} under way will be kept" if under_way else ""
     return _changed(seen, f"paused{more}; kabc study resume goes on", as_json=as_json)
 
