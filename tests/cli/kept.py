@@ -56,4 +56,5 @@ def draw_round(storage: Storage, study: int, number: int, count: int, n_arms: in
 def store(folder: Path) -> Storage:
     """A store in a file."""
     from kabc.storage.opening import open_storage
+
     return open_storage(str(folder / "kabc.db"))

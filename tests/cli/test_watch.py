@@ -23,7 +23,9 @@ def store(monkeypatch: pytest.MonkeyPatch) -> MemoryStorage:
     return MemoryStorage()
 
 
-def watched(store: MemoryStorage, study: StudyRecord, meanwhile: Callable[[], None], *, as_json: bool = False) -> Status:
+def watched(
+    store: MemoryStorage, study: StudyRecord, meanwhile: Callable[[], object], *, as_json: bool = False
+) -> Status:
     """The last look at a study that others work on meanwhile."""
     watching = Watching(store, study, as_json=as_json)
     others = threading.Thread(target=meanwhile)
@@ -54,7 +56,7 @@ def test_lines_tell_rounds_notes_and_the_end(store: MemoryStorage, capsys: pytes
 
 def test_with_json_the_lines_go_to_standard_error(store: MemoryStorage, capsys: pytest.CaptureFixture[str]) -> None:
     study = kept.made(store)
-    watched(store, study, lambda: store.end(study.id, 2, {"status": "budget"}) and None, as_json=True)
+    watched(store, study, lambda: store.end(study.id, 2, {"status": "budget"}), as_json=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "ended (budget)" in err
@@ -73,7 +75,7 @@ def test_a_terminal_gets_a_panel_and_at_the_end_the_last_look(
     study = kept.made(store)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    watched(store, study, lambda: store.end(study.id, 2, {"status": "decided"}) and None)
+    watched(store, study, lambda: store.end(study.id, 2, {"status": "decided"}))
     out = capsys.readouterr().out
     assert "(Ctrl-C ends watching, not the study)" in out
     assert "\x1b[2K" in out  # the panel is erased

@@ -42,7 +42,7 @@ def whole(storage: Storage, name: str) -> dict[str, Any]:
     seen = storage.summary(study.id)
 
     def drawn(pairs: Any) -> list[Any]:
-        return [(replace(t, id=0), replace(d, ticket=0, rows=0), d.rows.tolist()) for t, d in pairs]  # type: ignore[arg-type]
+        return [(replace(t, id=0), replace(d, ticket=0, rows=0), d.rows.tolist()) for t, d in pairs]
 
     return {
         "study": replace(study, id=0),
@@ -74,7 +74,8 @@ def test_a_copy_has_everything_as_it_was(
 ) -> None:
     monkeypatch.setattr(copying, "_AT_ONCE", 3)  # several pages of everything
     source, target = stores
-    study, told = eventful(source), []
+    study = eventful(source)
+    told: list[int] = []
     copy_study(source, study, target, "nightly", told.append)
     assert whole(target, "nightly") == whole(source, "nightly")
     assert told[-1] == 21

@@ -64,9 +64,7 @@ def test_csv_has_every_sample_once_with_all_that_is_known(store: Storage, tmp_pa
     assert {(row["arm"], row["round"], row["worker"], row["ms"]) for row in late} == {("b", "3", "w-1", "-1.0")}
 
 
-def test_parquet_has_what_csv_has_with_types(
-    store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_has_what_csv_has_with_types(store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pyarrow import parquet
 
     with_a_late_draw(store)
@@ -161,9 +159,7 @@ def test_values_of_another_kind_are_refused_by_ticket(store: Storage, tmp_path: 
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_memory_does_not_grow_with_the_study(
-    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_does_not_grow_with_the_study(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "_AT_ONCE", 400)
     store, sizes = kept.store(tmp_path), []
     for name, rounds in (("small", 2), ("large", 20)):

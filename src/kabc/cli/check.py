@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from kabc.config.models import Config
     from kabc.results.values import Result
 
-_OF_RUN = ("clusters", "strategy", "options", "min_separation", "pilot", "check_k", "storage", "study")  # settings that a check has not
+# settings that a check has not
+_OF_RUN = ("clusters", "strategy", "options", "min_separation", "pilot", "check_k", "storage", "study")
 
 
 def check(

@@ -15,7 +15,20 @@ from kabc.core.words import counted, few, named, plural
 from kabc.storage.contract import Storage
 
 _MOUNTS = Path("/proc/self/mounts")
-_REMOTE = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "lustre", "gpfs", "beegfs", "virtiofs", "vboxsf")
+_REMOTE: tuple[str, ...] = (
+    "nfs",
+    "cifs",
+    "smb",
+    "9p",
+    "afs",
+    "ceph",
+    "gluster",
+    "lustre",
+    "gpfs",
+    "beegfs",
+    "virtiofs",
+    "vboxsf",
+)
 _REMOTE += ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "drvfs")
 _MOST_SKEW = 2.0  # seconds between two clocks that nobody need to hear of
 _MOST_LOG = 100_000_000  # bytes of changes that are not yet in the file itself
@@ -123,10 +136,10 @@ def of_study(store: Storage, name: str) -> Finding:
         return Finding(what, f"{found}; {counted(failed, 'draw')} failed", "problem", cure)
     if seen.left_behind and seen.study.state == "running":
         count, lost = len(seen.left_behind), sorted({one.worker for one in seen.left_behind})
-        who = f"{counted(count, 'lease')} of {few([named(one) for one in lost], 3)}, which {plural(len(lost), 'is')} gone"
+        whose = f"{few(list(map(named, lost)), 3)}, which {plural(len(lost), 'is')} gone"
         again = f"draws {'it' if count == 1 else 'them'} again"
         cure = f"another worker {again}" if seen.at_work else f"start kabc run or kabc worker, which {again}"
-        return Finding(what, f"{found}; {who}", "warning", cure)
+        return Finding(what, f"{found}; {counted(count, 'lease')} of {whose}", "warning", cure)
     if seen.study.state == "running" and not seen.at_work:
         changed = ago(seen.now - seen.summary.last_change)
         cure = "start kabc run or kabc worker to go on"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from kabc.cli import exits
 from kabc.cli import options as common

@@ -37,9 +37,7 @@ class Status:
         """As it is now. With an earlier look, only the notes since then are read."""
         known = [] if before is None else list(before.notes)
         notes = known + storage.notes(study.id, known[-1].id if known else 0)
-        return cls(
-            storage.summary(study.id), storage.workers(study.id), storage.leases(study.id), notes, storage.now()
-        )
+        return cls(storage.summary(study.id), storage.workers(study.id), storage.leases(study.id), notes, storage.now())
 
     @property
     def study(self) -> StudyRecord:
@@ -56,8 +54,9 @@ class Status:
 
     def arm(self, number: object) -> str:
         """The name of an arm; of one that is not there, its number."""
-        known = isinstance(number, int) and 0 <= number < len(self.arms)
-        return self.arms[number] if known else str(number)  # type: ignore[call-overload, no-any-return]
+        if isinstance(number, int) and 0 <= number < len(self.arms):
+            return self.arms[number]
+        return str(number)
 
     @property
     def how(self) -> str:
@@ -111,7 +110,7 @@ class Status:
             "samples_per_arm": {name: seen.samples_per_arm.get(i, 0) for i, name in enumerate(self.arms)},
             "tickets": {state: seen.tickets.get(state, 0) for state in ("open", "leased", "done", "failed")},
             "workers": [
-                {"name": one.name, "first_seen": one.first_seen, "last_seen": one.last_seen, **{"facts": one.facts}}
+                {"name": one.name, "first_seen": one.first_seen, "last_seen": one.last_seen, "facts": one.facts}
                 for one in self.workers
             ],
             "leases": [
@@ -160,8 +159,8 @@ class Status:
         held_now = f"; {counted(len(self.leases), 'lease')}" if self.leases else ""
         lines = [f"workers: {len(self.at_work):,} at work" + (f", {gone:,} gone" if gone else "") + held_now]
         held: dict[str, list[Ticket]] = {}
-        for one in self.leases:
-            held.setdefault(one.worker, []).append(one)
+        for ticket in self.leases:
+            held.setdefault(ticket.worker, []).append(ticket)
         busy = [one for one in self.workers if one.name in held or one in self.at_work]
         for one in busy[:_WORKERS]:
             drawing = self._drawing(held.get(one.name, []))

@@ -95,7 +95,8 @@ def import_it(
     """Take a study of another store."""
     from kabc.study.export import import_study
 
-    total = sum(source.summary(source.load_study(one).id).n_samples for one in ([study] if study else source.study_names()))
+    names = source.study_names() if study is None else [study]
+    total = sum(source.summary(source.load_study(one).id).n_samples for one in names)
     try:
         with _counting(f"copying from {source.url}", total, quiet=quiet) as progress:
             taken = import_study(source, storage, study, name, progress)

@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 
-from kabc.cli import exits
 from kabc.cli import options as common
-from kabc.cli.calls import Call
 from kabc.cli.stores import Name, StorageOption, opened, storage_named
-from kabc.core.errors import SettingsError
 
 study_app = typer.Typer(
-    help="Studies: runs that are kept in a store, and go on after anything.", rich_markup_mode=None, add_completion=False
+    help="Studies: runs that are kept in a store, and go on after anything.",
+    rich_markup_mode=None,
+    add_completion=False,
 )
 
 
@@ -50,9 +49,7 @@ def status(
 
 
 @study_app.command()
-def watch(
-    study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False
-) -> int:
+def watch(study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False) -> int:
     """The same, live, until the study ends. Ctrl-C ends watching, not the study. Exit codes as of kabc run.
 
     Example: kabc study watch nightly --storage kabc.db
@@ -108,9 +105,7 @@ def import_(
 
 
 @study_app.command()
-def pause(
-    study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False
-) -> int:
+def pause(study: Name, storage: StorageOption = None, as_json: common.Json = False, debug: common.Debug = False) -> int:
     """Give out no more draws. Draws under way are finished and kept.
 
     Example: kabc study pause nightly --storage kabc.db

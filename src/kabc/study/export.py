@@ -66,8 +66,8 @@ class Sheet:
         rows = _flat(draw.rows)
         if rows.shape[1] != len(self.columns) or (rows.dtype.kind in "US") != self.texts:
             raise StorageError(
-                f"ticket {ticket.id} of study {self.study!r} has values of another kind than the ones before; the store "
-                "is damaged"
+                f"ticket {ticket.id} of study {self.study!r} has values of another kind than the ones before: the "
+                "store is damaged"
             )
         return rows
 
@@ -99,9 +99,8 @@ def export_study(storage: Storage, record: StudyRecord, path: StrPath, progress:
         return _table(write, storage, record, path, progress or _silent)
     from kabc.storage.opening import open_storage
 
-    with written_whole(path) as file:
-        with closing(open_storage(file)) as target:
-            return copied(storage, record, target, record.name, progress)
+    with written_whole(path) as file, closing(open_storage(file)) as target:
+        return copied(storage, record, target, record.name, progress)
 
 
 def import_study(
@@ -124,9 +123,7 @@ def import_study(
     return target.load_study(name or record.name)
 
 
-def copied(
-    source: Storage, record: StudyRecord, target: Storage, name: str, progress: Progress | None = None
-) -> int:
+def copied(source: Storage, record: StudyRecord, target: Storage, name: str, progress: Progress | None = None) -> int:
     """Copy a study, exactly. Returns the number of its samples."""
     from kabc.storage.sql.copying import copy_study
     from kabc.storage.sql.store import SqlStorage
@@ -219,7 +216,7 @@ class _Held:
         known = (sheet.study, sheet.arms[ticket.arm], ticket.round, ticket.id, ticket.piece)
         times = (round(1e6 * draw.started), round(1e6 * draw.ended))
         numbers = list(range(ticket.start + 1, ticket.start + count + 1))
-        parts = [[one] * count for one in known]
+        parts: list[list[Any]] = [[one] * count for one in known]
         parts += [numbers, *([one] * count for one in (draw.worker, *times, paid, paid * sheet.price, draw.late))]
         for column, part in zip(self._about, parts, strict=True):
             column += part

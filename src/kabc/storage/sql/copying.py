@@ -98,7 +98,7 @@ class _Copy:
                 values = [self._drawn(row, ids) for row in kept]
                 if values:
                     self._write.execute(insert(table), values)
-        self._n_samples += sum(row.count for row in rows if row.state == DONE)
+        self._n_samples += sum(row._mapping["count"] for row in rows if row.state == DONE)
         self._progress(self._n_samples)
 
     def _ticket(self, row: Row[Any]) -> dict[str, Any]:
