@@ -9,9 +9,23 @@ from typing import Any
 import numpy as np
 
 from kabc.storage.contract import Draw, NewTicket, Storage, StudyRecord
+from kabc.storage.opening import open_storage
+from kabc.study.documents import facts_document
+from kabc.study.facts import ArmFacts, Facts
+from kabc.study.spec import Spec
 
 ARMS = ("a", "b", "c")
 STARTED = 1_700_000_000.25  # when draws began, by the clock of the workers
+
+
+def asked(arms: Sequence[str] = ARMS) -> dict[str, Any]:
+    """A question about these arms."""
+    return Spec(tuple(arms), "anytime", 7, n_clusters=2, delta=0.05).to_json()
+
+
+def known(n_arms: int, columns: Sequence[str] = ("ms",)) -> dict[str, Any]:
+    """What is known of so many arms."""
+    return facts_document(Facts((ArmFacts(),) * n_arms, columns=tuple(columns), price=0.5))
 
 
 def made(
@@ -21,12 +35,11 @@ def made(
     rounds: int = 2,
     count: int = 3,
     arms: Sequence[str] = ARMS,
-    facts: Mapping[str, Any] | None = None,
     limits: Mapping[str, Any] | None = None,
 ) -> StudyRecord:
     """A study whose rounds are done; sample i of arm a is 100 a + i."""
-    study = storage.create_study(name, {"arms": list(arms), "seed": 7}, limits or {})
-    storage.set_facts(study.id, facts or {"columns": ["ms"], "price": 0.5})
+    study = storage.create_study(name, asked(arms), limits or {})
+    storage.set_facts(study.id, known(len(arms)))
     storage.register_worker(study.id, "w-1", {"host": "here"})
     for number in range(1, rounds + 1):
         draw_round(storage, study.id, number, count, len(arms))
@@ -55,6 +68,4 @@ def draw_round(storage: Storage, study: int, number: int, count: int, n_arms: in
 
 def store(folder: Path) -> Storage:
     """A store in a file."""
-    from kabc.storage.opening import open_storage
-
     return open_storage(str(folder / "kabc.db"))

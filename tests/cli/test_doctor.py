@@ -119,7 +119,7 @@ def test_draws_that_a_dead_worker_holds_are_told_with_its_name(store: Storage, k
 
 def test_a_study_without_workers_and_one_with_failed_draws_say_what_to_do() -> None:
     store = MemoryStorage()
-    study = store.create_study("idle", {"arms": ["a", "b"]}, {})
+    study = store.create_study("idle", kept.asked("ab"), {})
     idle = checkup.of_study(store, "idle")
     assert (idle.level, idle.cure) == ("warning", "start kabc run or kabc worker to go on")
     store.open_round(study.id, 1, [NewTicket(0, 0, 0, 1)])

@@ -44,8 +44,9 @@ def test_status_says_how_far_it_is_who_works_and_what_happened(store: Storage, k
     store.add_note(study.id, "late", {"arm": 1, "ticket": 3, "worker": "w-9"})
     answer = kabc("study", "status", "nightly")
     assert answer.code == 0
-    head, progress, workers, worker, notes, note = answer.out.splitlines()
+    head, question, progress, workers, worker, notes, note = answer.out.splitlines()
     assert re.fullmatch(r"nightly: running, created \d{4}-\d\d-\d\d \d\d:\d\d UTC, last change .*", head)
+    assert question == "asks: 3 arms, 2 groups, delta 0.05, strategy anytime, seed 7"
     assert progress == (
         "3 rounds, the last one with 0 of 3 draws done, 1 leased, 2 open; 18 samples of at most 5,000, spent 12"
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kabc
 from kabc.core.errors import SettingsError
 from kabc.storage.contract import Draw, NewTicket, Storage
 from kabc.storage.errors import StorageError
@@ -81,26 +82,27 @@ def test_parquet_has_what_csv_has_with_types(store: Storage, tmp_path: Path, mon
 
 
 def test_texts_and_categories_are_texts_and_columns_keep_apart(store: Storage, tmp_path: Path) -> None:
-    facts = {"columns": ["arm", "word"], "levels": {"word": {"0.0": "yes", "1.0": "no"}}}
-    study = store.create_study("words", {"arms": ["a", "b"]}, {})
-    study = store.set_facts(study.id, facts)
+    study = store.create_study("words", kept.asked("ab"), {})
+    store.set_facts(study.id, kept.known(2, ["arm", "word"]))
     store.open_round(study.id, 1, [NewTicket(0, 0, 0, 3)])
     (one,) = store.exchange(study.id, "w", want=1).leased
     rows = np.array([[np.nan, 0.0], [2.5, 1.0], [3.5, 7.0]])
     store.exchange(study.id, "w", [Draw(one.id, one.lease, "w", rows, 0.0, 0.0)])
-    export_study(store, study, tmp_path / "words.csv")
+    result = kabc.cluster({"a": np.arange(9.0), "b": np.arange(9.0)}, max_samples=8, seed=0, progress=False)
+    answer = replace(result, levels={"word": {0.0: "yes", 1.0: "no"}}).to_dict(full=True)
+    export_study(store, store.end(study.id, 1, answer), tmp_path / "words.csv")
     found = read(tmp_path / "words.csv")
     assert [(row["arm"], row["arm (value)"], row["word"]) for row in found] == [
         ("a", "", "yes"),
         ("a", "2.5", "no"),
-        ("a", "3.5", "7"),  # a category that came later than the facts
+        ("a", "3.5", "7"),  # a category that nobody has named
     ]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_texts_come_out_as_they_were_drawn(store: Storage, tmp_path: Path, ending: str) -> None:
-    study = store.create_study("texts", {"arms": ["a", "b"]}, {})
-    study = store.set_facts(study.id, {})
+    study = store.create_study("texts", kept.asked("ab"), {})
+    study = store.set_facts(study.id, kept.known(2, []))
     store.open_round(study.id, 1, [NewTicket(0, 0, 0, 2)])
     (one,) = store.exchange(study.id, "w", want=1).leased
     words = ['comma, "quote"\nand a line', "=1+1"]

@@ -13,7 +13,8 @@ from kabc.cli.live import clock
 from kabc.core.words import counted, few, named, shown
 from kabc.running.identity import is_gone
 from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
-from kabc.storage.errors import StorageError
+from kabc.study.documents import facts_of_document
+from kabc.study.spec import Spec
 
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
 _DAY = 86_400.0
@@ -45,12 +46,14 @@ class Status:
         return self.summary.study
 
     @cached_property
+    def spec(self) -> Spec:
+        """What it asks."""
+        return Spec.of_json(self.study.spec, self.study.name)
+
+    @cached_property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms."""
-        names = self.study.spec.get("arms")
-        if not isinstance(names, list):
-            raise StorageError(f"study {self.study.name!r} names no arms: it is damaged, or no study of kabc")
-        return tuple(map(str, names))
+        return tuple(map(str, self.spec.names))
 
     def arm(self, number: object) -> str:
         """The name of an arm; of one that is not there, its number."""
@@ -81,10 +84,11 @@ class Status:
         """The budget."""
         return self.study.limits.get("max_samples")
 
-    @property
+    @cached_property
     def price(self) -> float:
-        """Of one sample."""
-        return float((self.study.facts or {}).get("price") or 0.0)
+        """Of one sample; 0 as long as nobody had the arms."""
+        facts = self.study.facts
+        return 0.0 if facts is None else facts_of_document(facts, len(self.arms), self.study.name).price
 
     @property
     def spent(self) -> float:
@@ -98,7 +102,7 @@ class Status:
             "study": self.study.name,
             "state": self.study.state,
             "status": None if self.study.answer is None else self.study.answer.get("status"),
-            "question": dict(self.study.spec),
+            "question": self.spec.question(),
             "limits": dict(self.study.limits),
             "created": self.study.created,
             "last_change": seen.last_change,
@@ -125,12 +129,21 @@ class Status:
 
     def lines(self) -> list[str]:
         """For people."""
-        return [self.head(), self.progress(), *self.worker_lines(), *self.note_lines()]
+        return [self.head(), self.asked(), self.progress(), *self.worker_lines(), *self.note_lines()]
 
     def head(self) -> str:
         """What it is, and since when."""
         changed = f"last change {ago(self.now - self.summary.last_change)}"
         return f"{named(self.study.name)}: {self.how}, created {day(self.study.created)}, {changed}"
+
+    def asked(self) -> str:
+        """What the study is to find out."""
+        spec = self.spec
+        groups = "number of groups not known" if spec.n_clusters is None else counted(spec.n_clusters, "group")
+        parts = [counted(len(self.arms), "arm"), groups]
+        parts += [] if spec.tolerance is None else [f"tolerance {spec.tolerance}"]
+        parts += [] if spec.delta is None else [f"delta {spec.delta:g}"]
+        return shown(f"asks: {', '.join([*parts, f'strategy {spec.strategy}', f'seed {spec.seed}'])}")
 
     def progress(self) -> str:
         """How far it is."""

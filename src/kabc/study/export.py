@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 from kabc.core.errors import SettingsError
 from kabc.core.files import StrPath, expect_writable, written_whole
 from kabc.core.words import in_short, shown
+from kabc.results.files import loaded
 from kabc.storage.contract import Draw, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
+from kabc.study.documents import facts_of_document
+from kabc.study.spec import Spec
 
 Progress = Callable[[int], None]  # is told how many samples are written
 
@@ -41,24 +44,25 @@ class Sheet:
     arms: tuple[str, ...]
     price: float
     columns: tuple[str, ...]  # of the values
-    levels: tuple[dict[float, str], ...]  # of each value: which category a number stands for
+    levels: tuple[Mapping[float, str], ...]  # of each value: which category a number stands for, where it is known
     texts: bool
 
     @classmethod
     def of(cls, record: StudyRecord, rows: NDArray[Any]) -> Sheet:  # (count, d)
         """That of a study whose first rows are these."""
-        facts = record.facts or {}
-        width = rows.shape[1]
-        named = [str(name) for name in facts.get("columns", ())]
-        names = named if len(named) == width else [f"value {i}" for i in range(1, width + 1)]
-        levels = facts.get("levels") or {}
+        arms = tuple(map(str, Spec.of_json(record.spec, record.name).names))
+        facts = facts_of_document(record.facts or {}, len(arms), record.name)
+        width, texts = rows.shape[1], rows.dtype.kind in "US"
+        names = facts.columns if len(facts.columns) == width else [f"value {i}" for i in range(1, width + 1)]
+        where = f"the answer of study {record.name!r}"
+        known = {} if texts or record.answer is None else loaded(record.answer, where).levels
         return cls(
             record.name,
-            tuple(map(str, record.spec["arms"])),
-            float(facts.get("price") or 0.0),
+            arms,
+            facts.price,
             tuple(f"{name} (value)" if name in ABOUT else name for name in names),
-            tuple({float(key): str(text) for key, text in (levels.get(name) or {}).items()} for name in names),
-            rows.dtype.kind in "US",
+            tuple(known.get(name, {}) for name in names),
+            texts,
         )
 
     def values(self, ticket: Ticket, draw: Draw) -> NDArray[Any]:  # (count, d)
