@@ -56,6 +56,7 @@ from kabc.cli.options import (
     given_options,
 )
 from kabc.cli.outliers import outliers
+from kabc.cli.stores import StorageOption, StudyOption
 from kabc.cli.study import study_app
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
@@ -125,6 +126,8 @@ def run(
     seed: Seed = None,
     workers: Workers = None,
     watch: WatchIt = None,
+    storage: StorageOption = None,
+    study: StudyOption = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
     report: Report = None,
     title: Title = None,

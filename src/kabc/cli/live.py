@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
+from kabc.cli.times import clock
 from kabc.core.words import counted, shown, two_digits
 from kabc.running.progress import Ticker
 from kabc.running.snapshots import Snapshot
@@ -128,11 +128,3 @@ class LivePanel(Ticker):
         seconds = more * self._elapsed() / samples
         left = f"about {counted(two_digits(more), 'sample')} and {clock(seconds)} left"
         return f"{left} (an estimate)"
-
-
-def clock(seconds: float) -> str:
-    """A duration, short."""
-    whole = math.ceil(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 7200 else f"{whole / 3600:.1f} h"

@@ -13,7 +13,8 @@ import numpy as np
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
-from kabc.cli.live import LivePanel, clock
+from kabc.cli.live import LivePanel
+from kabc.cli.times import clock
 from kabc.cli.pilots import Samples, expect_pilot_file, save_pilot
 from kabc.cli.prices import print_tolerances, tolerance_facts, tolerances_of
 from kabc.config.models import Config

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from kabc.cli.live import clock
+from kabc.cli.times import ago, day
 from kabc.core.words import counted, few, named, shown
 from kabc.running.identity import is_gone
 from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
@@ -17,7 +16,6 @@ from kabc.study.documents import facts_of_document
 from kabc.study.spec import Spec
 
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
-_DAY = 86_400.0
 _WORKERS = 12  # that are named
 _NOTES = 3  # that are shown whole
 _TECHNICAL = ("ticket", "lease", "piece")  # in notes, for programs
@@ -205,15 +203,3 @@ class Status:
         parts = [] if number is None else [f"arm {self.arm(number)}"]
         parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
         return shown(note.kind + (f": {', '.join(parts)}" if parts else ""))
-
-
-def ago(seconds: float) -> str:
-    """How long ago something was; clocks may differ a little."""
-    if seconds < 1.0:
-        return "just now"
-    return f"{clock(seconds)} ago" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days ago"
-
-
-def day(seconds: float) -> str:
-    """A moment, in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -13,7 +13,8 @@ import typer
 from kabc.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from kabc.storage.contract import Storage
+    from kabc.config.models import Config
+    from kabc.storage.contract import Storage, StudyRecord
 
 VARIABLE = "KABC_STORAGE"  # in the environment others do not see a password, in a command line they do
 
@@ -21,6 +22,12 @@ StorageOption = Annotated[
     str | None,
     typer.Option(
         "--storage", metavar="FILE|URL", help=f"Where studies are kept: a file, or a URL. Default: {VARIABLE}."
+    ),
+]
+StudyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--study", metavar="NAME", help="Keep the run in --storage by this name. The same line again goes on with it."
     ),
 ]
 Name = Annotated[str, typer.Argument(metavar="STUDY", help="Its name (see kabc study list).")]
@@ -34,6 +41,22 @@ def storage_named(given: str | None) -> str:
     if not found:
         raise SettingsError(f"give --storage, the file or the URL where studies are kept, or set {VARIABLE}")
     return found
+
+
+def study_asked(config: Config) -> tuple[str, str] | None:
+    """Where a run is kept, and its name; None for a run that is not kept."""
+    if config.study is None:
+        if config.storage is not None:
+            raise SettingsError("--storage is where a study is kept; give its name too, with --study")
+        return None
+    return storage_named(config.storage), config.study
+
+
+def files_of(config: Config) -> list[Path]:
+    """The file in which a run is kept, if it is."""
+    asked = study_asked(config)
+    file = None if asked is None else file_of(asked[0])
+    return [] if file is None else [file]
 
 
 def file_of(storage: str) -> Path | None:

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from kabc.cli import exits
-from kabc.cli.status import Status, ago
+from kabc.cli.status import Status
+from kabc.cli.times import ago
 from kabc.cli.watch import Watching
 from kabc.core.errors import SettingsError
 from kabc.core.words import counted, named, shown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+from importlib.util import find_spec
 from typing import Any, cast
 
 from kabc.core.secrets import hide_url
@@ -93,7 +93,6 @@ def _seconds(timeout: Any) -> float:
 
 
 def _needed(module: str, extra: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        raise StorageError(f"this store needs {module}; pip install 'kabc[{extra}]'") from None
+    """Refuse what cannot be opened here. Nothing is loaded: alembic takes long, and only a new or old store needs it."""
+    if find_spec(module) is None:
+        raise StorageError(f"this store needs {module}; pip install 'kabc[{extra}]'")
