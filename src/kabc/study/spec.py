@@ -197,7 +197,7 @@ def _tolerance_of(document: dict[str, Any] | None) -> object:
     if document["kind"] == "kernel":
         return KernelDistance(value)
     if not isinstance(value, str | int | float | dict) or isinstance(value, bool):
-        raise ValueError(f"tolerance: {describe(value)} is none")
+        raise TypeError(f"tolerance: {describe(value)} is none")
     return value
 
 
