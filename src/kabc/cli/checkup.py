@@ -9,8 +9,8 @@ from pathlib import Path
 
 from kabc.cli.doctor import Finding
 from kabc.cli.status import Status
-from kabc.cli.times import ago
 from kabc.cli.stores import file_of
+from kabc.cli.times import ago
 from kabc.core.errors import KabcError
 from kabc.core.words import counted, few, named, plural
 from kabc.storage.contract import Storage

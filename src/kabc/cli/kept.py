@@ -37,9 +37,29 @@ class Kept:
             return f"{start}: new, kept in {self.storage.url}"
         samples = counted(self.storage.summary(self.record.id).n_samples, "sample")
         if self.record.state == "ended":
-            return f"{start}: has ended, {samples}; this is its answer"
+            return f"{start}: ended before, {samples}; nothing is drawn"
         told = self._rounds_told()
         return f"{start}: going on " + (f"after round {told}, {samples}" if told else f"in its first round, {samples}")
+
+    def budget(self, asked: int | None) -> int | None:
+        """What a line may change of the budget. Raising it lets a study go on; the same line again must not undo that.
+
+        None: the budget of the study stays as it is.
+        """
+        if self.record is None or asked is None:
+            return asked
+        now = self.record.limits.get("max_samples")
+        return asked if isinstance(now, int) and asked > now else None
+
+    def budget_line(self, asked: int | None) -> str:
+        """That the larger budget counts, where it is not that of the line."""
+        if self.record is None or asked is None or self.budget(asked) == asked:
+            return ""
+        now = self.record.limits.get("max_samples")
+        if now == asked:
+            return ""
+        counts = "it has no limit" if now is None else f"its budget of {now:,} samples counts"
+        return f"study {named(self.name)}: {counts}, not --max-samples {asked}; kabc study raise-budget changes it"
 
     def _rounds_told(self) -> int:
         """The number of the last round whose draws are all there."""

@@ -10,9 +10,9 @@ from pathlib import Path
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
 from kabc.cli.calls import Call
+from kabc.cli.kept import Kept
 from kabc.cli.live import LivePanel
 from kabc.cli.outputs import Outputs
-from kabc.cli.kept import Kept
 from kabc.cli.show import Look, deliver
 from kabc.cli.stores import files_of, opened, study_asked
 from kabc.config.models import Config
@@ -93,20 +93,22 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
     )
     with LivePanel(quiet=quiet) as panel:
         if kept is not None:
-            panel.now(kept.first_line())
+            for line in filter(None, (kept.first_line(), kept.budget_line(config.max_samples))):
+                panel.now(line)
         with panel.during(opening(config)):
             arms = open_arms(config, seed, with_kernel=needs_kernel(name))
         if len(arms) < 2:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
         if not quiet:
             exits.warn(arms.warnings)
+        budget = _budget(config, name, arms)
         return cluster(
             arms,
             config.clusters,
             config.delta,
             strategy=name,
             strategy_options=config.options,
-            max_samples=_budget(config, name, arms),
+            max_samples=budget if kept is None else kept.budget(budget),
             min_separation=config.min_separation,
             pilot=config.pilot,
             block=config.block,

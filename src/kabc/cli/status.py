@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -201,5 +201,12 @@ class Status:
         body = dict(note.body)
         number = body.pop("arm", None)
         parts = [] if number is None else [f"arm {self.arm(number)}"]
+        if note.kind == "limits":
+            return shown(f"limits: {_budget(body.get('before'))} before, {_budget(body.get('now'))} now")
         parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
         return shown(note.kind + (f": {', '.join(parts)}" if parts else ""))
+
+
+def _budget(limits: object) -> str:
+    most = limits.get("max_samples") if isinstance(limits, Mapping) else None
+    return f"at most {most:,} samples" if isinstance(most, int) else "no limit"

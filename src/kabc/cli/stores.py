@@ -14,7 +14,7 @@ from kabc.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from kabc.config.models import Config
-    from kabc.storage.contract import Storage, StudyRecord
+    from kabc.storage.contract import Storage
 
 VARIABLE = "KABC_STORAGE"  # in the environment others do not see a password, in a command line they do
 
@@ -55,7 +55,12 @@ def study_asked(config: Config) -> tuple[str, str] | None:
 def files_of(config: Config) -> list[Path]:
     """The file in which a run is kept, if it is."""
     asked = study_asked(config)
-    file = None if asked is None else file_of(asked[0])
+    return [] if asked is None else file_as_list(asked[0])
+
+
+def file_as_list(storage: str | None) -> list[Path]:
+    """The file of the store, which no command may write over."""
+    file = file_of(storage_named(storage))
     return [] if file is None else [file]
 
 

@@ -7,12 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from kabc.cli import exits
+from kabc.cli.calls import Call
+from kabc.cli.outputs import Outputs
+from kabc.cli.show import Look, deliver
 from kabc.cli.status import Status
 from kabc.cli.times import ago
 from kabc.cli.watch import Watching
 from kabc.core.errors import SettingsError
 from kabc.core.words import counted, named, shown
+from kabc.running.interrupts import command_interrupts
 from kabc.running.progress import Ticker
+from kabc.running.study import Study
 from kabc.storage.contract import Storage, StudyRecord, StudyState
 
 
@@ -60,6 +65,40 @@ def _say(seen: Status, *, as_json: bool) -> None:
         exits.print_json(seen.facts())
     else:
         print("\n".join(seen.lines()))
+
+
+def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call: Call, *, quiet: bool) -> int:
+    """Print the answer, or what is known so far."""
+    study = Study(storage, storage.load_study(name))
+    show = Ticker(not quiet)
+    with command_interrupts(show, to_the_end=call.last) as interrupts:
+        with show.during(f"reading the rounds of study {name}"):
+            found = study.result()
+        show.done()
+        if not quiet and study.status != "ended":
+            exits.warn([f"study {name!r} is {study.status}: this is the answer so far"])
+        interrupts.over()
+        return deliver(found, outputs, look)
+
+
+def raise_it(storage: Storage, name: str, given: str, *, as_json: bool) -> int:
+    """A new budget."""
+    study = Study(storage, storage.load_study(name))
+    if given != "none" and not given.replace("_", "").replace(",", "").isdecimal():
+        raise SettingsError(f"the budget is a whole number of samples, or none for no limit, got {given!r}")
+    ended = study.status == "ended"
+    before = study.record.limits.get("max_samples")
+    study.raise_budget(None if given == "none" else int(given.replace(",", "")))
+    seen = Status.of(storage, study.record)
+    limit = "no limit" if seen.max_samples is None else f"at most {counted(seen.max_samples, 'sample')}"
+    was = "no limit" if before is None else f"{before:,}"
+    goes_on = "; start kabc run or kabc worker to go on" if ended and seen.study.state == "running" else ""
+    if as_json:
+        facts = {"study": name, "state": seen.study.state, "max_samples": seen.max_samples, "before": before}
+        exits.print_json(facts)
+    else:
+        print(f"{named(name)}: {limit}, before: {was}{goes_on}")
+    return exits.DECIDED
 
 
 def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: bool) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kabc.cli import options as common
-from kabc.cli.stores import Name, StorageOption, opened, storage_named
+from kabc.cli.stores import Name, StorageOption, file_as_list, opened, storage_named
 
 study_app = typer.Typer(
     help="Studies: runs that are kept in a store, and go on after anything.",
@@ -58,6 +58,37 @@ def watch(study: Name, storage: StorageOption = None, as_json: common.Json = Fal
 
     with opened(storage) as store:
         return watch_it(store, study, as_json=as_json)
+
+
+@study_app.command()
+def result(
+    ctx: typer.Context,
+    study: Name,
+    storage: StorageOption = None,
+    save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
+    report: common.Report = None,
+    title: common.Title = None,
+    certificate: common.Certificate = False,
+    everyone: common.Everyone = False,
+    as_json: common.Json = False,
+    evidence: common.Evidence = False,
+    quiet: common.Quiet = False,
+    debug: common.Debug = False,
+) -> int:
+    """The answer of a study, or the answer so far; printed as kabc run does, same exit codes.
+
+    Example: kabc study result nightly --storage kabc.db --certificate
+    """
+    from kabc.cli.calls import Call
+    from kabc.cli.outputs import Outputs
+    from kabc.cli.show import Look
+    from kabc.cli.studies import print_result
+
+    look = Look.of(as_json=as_json, evidence=evidence, certificate=certificate, everyone=everyone)
+    outputs = Outputs(save, report, title=title)
+    outputs.expect_usable(file_as_list(storage))
+    with opened(storage) as store:
+        return print_result(store, study, outputs, look, ctx.obj or Call(), quiet=quiet)
 
 
 @study_app.command()
@@ -128,6 +159,24 @@ def resume(
 
     with opened(storage) as store:
         return resume_it(store, study, as_json=as_json)
+
+
+@study_app.command("raise-budget")
+def raise_budget(
+    study: Name,
+    max_samples: Annotated[str, typer.Argument(metavar="SAMPLES|none", help="New limit of all samples together.")],
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    debug: common.Debug = False,
+) -> int:
+    """Allow more samples in all. A study that has ended because its budget was spent can go on.
+
+    Example: kabc study raise-budget nightly 5000 --storage kabc.db
+    """
+    from kabc.cli.studies import raise_it
+
+    with opened(storage) as store:
+        return raise_it(store, study, max_samples, as_json=as_json)
 
 
 @study_app.command()
