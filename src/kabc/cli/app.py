@@ -35,6 +35,7 @@ from kabc.cli.options import (
     MinSeparation,
     Missing,
     OnFailure,
+    OnWorkerLoss,
     Options,
     Order,
     Pilot,
@@ -58,6 +59,7 @@ from kabc.cli.options import (
 from kabc.cli.outliers import outliers
 from kabc.cli.stores import StorageOption, StudyOption
 from kabc.cli.study import study_app
+from kabc.cli.worker import worker
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -125,6 +127,7 @@ def run(
     tolerance: ToleranceOption = None,
     seed: Seed = None,
     workers: Workers = None,
+    on_worker_loss: OnWorkerLoss = None,
     watch: WatchIt = None,
     storage: StorageOption = None,
     study: StudyOption = None,
@@ -328,6 +331,7 @@ def compare(
     return compare_them(old, new, as_json=as_json, everyone=everyone)
 
 
+app.command()(worker)
 app.add_typer(study_app, name="study")
 app.command()(doctor)
 

@@ -116,10 +116,12 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
             tolerance=config.tolerance,
             seed=seed,
             workers=config.workers,
+            on_worker_loss=config.on_worker_loss,
             watch=config.watch,
             progress=panel,
             on_round=panel.after,
-            **({} if kept is None else {"storage": kept.storage, "study": kept.name}),
+            storage=None if kept is None else kept.storage,
+            study=None if kept is None else kept.name,
         )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kabc.config.models import Config
     from kabc.storage.contract import Storage
 
+OF_STUDIES = ("storage", "study", "on_worker_loss")  # settings of a run that is kept
 VARIABLE = "KABC_STORAGE"  # in the environment others do not see a password, in a command line they do
 
 StorageOption = Annotated[
