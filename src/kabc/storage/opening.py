@@ -93,6 +93,5 @@ def _seconds(timeout: Any) -> float:
 
 
 def _needed(module: str, extra: str) -> None:
-    """Refuse what cannot be opened here. Nothing is loaded: alembic takes long, and few stores need it."""
     if find_spec(module) is None:
         raise StorageError(f"this store needs {module}; pip install 'kabc[{extra}]'")
