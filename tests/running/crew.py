@@ -26,6 +26,7 @@ from kabc.running.sources import Sources
 from kabc.running.steps import Stepper
 from kabc.running.work import work
 from kabc.running.worker import Worker
+from kabc.running.workers import Workers
 from kabc.storage.contract import Storage
 from kabc.storage.memory import MemoryStorage
 from kabc.study.ledger import Ledger
@@ -66,6 +67,7 @@ def attend(
     serves: Sequence[str] | None = None,
     on_loss: OnWorkerLoss | None = None,
     show: Any = False,
+    threads: int = 1,
     lease: float = LEASE,
 ) -> Worker:
     """Work for the study "nightly" until it ends."""
@@ -74,6 +76,7 @@ def attend(
     sources = Sources(given, None, 1)
     if serves is not None:
         sources.served = frozenset(sources.names.index(one) for one in serves)
+    sources.workers = Workers.of(None, threads, sources.arms)
     intake = Intake(sources.names, sources.facts, 1)
     ledger = Ledger(storage, study, sources.facts, 1, name)
     ticker = Ticker(show)
