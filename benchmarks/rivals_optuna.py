@@ -2,9 +2,9 @@
 
     python -m benchmarks.rivals_optuna [--torn 100] [--writers 32] [--each 20]
 
-Needs `pip install optuna`. A trial of Optuna (`ask`, one `suggest_float`, `tell`) stands beside a ticket of kabc (leased,
-handed in). Both on SQLite with the settings that were best for them: Optuna with a time-out of 60 s and the file
-switched to WAL by hand; the rows say where other settings are shown too.
+Needs `pip install optuna`. A trial of Optuna (`ask`, one `suggest_float`, `tell`) stands beside a ticket of kabc
+(leased, handed in). Optuna has the settings that were best for it: a time-out of 60 s, the SQLite file switched to WAL by
+hand, heartbeats, failed trials done again. The rows say where other settings are shown too.
 """
 
 from __future__ import annotations

@@ -190,7 +190,9 @@ def dead_worker(home: Path) -> list[Seen]:
         start(_optimize, path, 3, 0.0).join()
         again = [trial.params for trial in study.trials[1:]]
         state = study.trials[0].state.name
-        said = f"its trial is {state} afterwards, " + ("and is redone as a new one" if lost in again else "and is never redone")
+        said = f"its trial is {state} afterwards, " + (
+            "and is redone as a new one" if lost in again else "and is never redone"
+        )
         rows.append(Seen("dead worker", f"Optuna, {name}", 1, int(lost in again), said))
     return rows
 
@@ -230,6 +232,12 @@ def writers(home: Path, processes: int, each: int) -> list[Seen]:
         said = [json.loads(file.read_text()) for file in folder.glob("*.json")]
         done, errors = sum(one[0] for one in said), sum((Counter(one[1]) for one in said), Counter[str]())
         rows.append(
-            Seen(f"{processes} writers", f"Optuna, SQLite, {name}", processes * each, done, f"{dict(errors) or 'no error'}; {took:.0f} s")
+            Seen(
+                f"{processes} writers",
+                f"Optuna, SQLite, {name}",
+                processes * each,
+                done,
+                f"{dict(errors) or 'no error'}; {took:.0f} s",
+            )
         )
     return rows
