@@ -3,8 +3,8 @@
     python -m benchmarks.rivals_optuna [--torn 100] [--writers 32] [--each 20]
 
 Needs `pip install optuna`. A trial of Optuna (`ask`, one `suggest_float`, `tell`) stands beside a ticket of kabc
-(leased, handed in). Optuna has the settings that were best for it: a time-out of 60 s, the SQLite file switched to WAL by
-hand, heartbeats, failed trials done again. The rows say where other settings are shown too.
+(leased, handed in). Optuna has the settings that were best for it: a time-out of 60 s, the SQLite file switched to WAL
+by hand, heartbeats, failed trials done again. The rows say where other settings are shown too.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Tickets per second through a store, beside trials per second of Optuna's ask/tell.
 
-    python -m benchmarks.throughput [--workers 1,4,16] [--draws 0,1,10] [--stores sqlite,postgresql] [--seconds 4] [--rounds 3]
+    python -m benchmarks.throughput [--workers 1,4,16] [--draws 0,1,10] [--stores sqlite,postgresql] [--rounds 3]
 
 Needs `pip install optuna`. Worker processes lease tickets, sleep for as long as a draw takes, and hand in one number. A
 trial of Optuna is `ask`, one `suggest_float`, the same sleep, `tell`. Nobody computes: the rounds are fixed, and Optuna
-samples at random. Both stores are as durable as they can be: SQLite with a write-ahead log and synchronous=FULL (Optuna's
-file is switched to WAL by hand, time-out 60 s), PostgreSQL with its defaults. All of them take turns, `--rounds` times;
-the table has the medians. "One by one" hands in each draw by itself, as Optuna does; "in batches" as many as fill 0.15 s
-of drawing, as a worker of kabc does. Ratios are of batches to the best of Optuna on this store.
+samples at random. Both stores are as durable as they can be: SQLite with a write-ahead log and synchronous=FULL (the
+file of Optuna is switched to WAL by hand, time-out 60 s), PostgreSQL with its defaults. All of them take turns,
+`--rounds` times; the table has the medians. "One by one" hands in each draw by itself, as Optuna does; "in batches" as
+many as fill 0.15 s of drawing, as a worker of kabc does. Ratios are to the best of Optuna on this store.
 """
 
 from __future__ import annotations

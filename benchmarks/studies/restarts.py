@@ -26,6 +26,4 @@ def restarts(bench: Bench, right: Whole, server: Server, workers: int, count: in
     codes = together(processes)
     wrong = bench.left(name).faults(right.left) + (["exit code"] if any(codes) else [])
     said = f"{wrong or 'the same answer'}; the workers waited and went on by themselves"
-    return Seen(
-        f"server stopped at once {done} times", f"PostgreSQL, {workers} workers", done, done * (not wrong), said
-    )
+    return Seen("server stopped at once, in one run", f"PostgreSQL, {workers} workers", done, done * (not wrong), said)

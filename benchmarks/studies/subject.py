@@ -1,4 +1,4 @@
-"""The run that is disturbed: arms that write down their calls, one line that runs or resumes it, and what it left behind.
+"""The run that is disturbed: arms that write down their calls, one line that runs or resumes it, and what it leaves.
 
 python -m benchmarks.studies.subject STORE NAME CALLS MILLISECONDS     # the line, as a process of its own
 """
@@ -58,7 +58,7 @@ def run(place: str, name: str, calls: Path, seconds: float, **options: Any) -> N
 
 
 def run_and_die(place: str, name: str, calls: Path, seconds: float, statement: int) -> None:
-    """The same, but killed by SIGKILL when it sends this statement to the database; 0: when it commits for the first time."""
+    """The same, but killed by SIGKILL at this moment: before and after each statement, and before each commit."""
     from sqlalchemy import event
     from sqlalchemy.engine import Engine
 
