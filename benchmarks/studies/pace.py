@@ -30,7 +30,8 @@ def counted(job: Callable[..., None], place: str, workers: int, draw: float, sec
     ready, done = made.Semaphore(0), made.Value("q", 0)
     with all_of(job, [(place, f"w{n}", draw, ready, begin, end, done, *more) for n in range(workers)]) as processes:
         for _ in range(workers):
-            ready.acquire()
+            if not ready.acquire(timeout=120):
+                raise RuntimeError("a worker did not start")
         began = time.perf_counter()
         begin.set()
         time.sleep(seconds)

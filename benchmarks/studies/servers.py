@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -76,7 +79,9 @@ class Server:
 
 @contextmanager
 def postgresql() -> Iterator[Server]:
-    """A server that runs, which is stopped and deleted afterwards."""
+    """A server that runs, which is stopped and deleted afterwards: also if this process is asked to end."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(tempfile.mkdtemp(prefix="kabc-postgresql-"))
     try:
         server = Server(folder)
