@@ -215,7 +215,7 @@ def _write(path: Path, count: int, seconds: float, said: Path) -> None:
 
 
 def writers(home: Path, processes: int, each: int) -> list[Seen]:
-    rows = []
+    rows: list[Seen] = []
     settings = {"as it comes": (False, 5.0), "60 s": (False, 60.0), "WAL, 60 s": (True, 60.0)}
     for name, (switched, seconds) in settings.items():
         folder = home / f"writers-{len(rows)}"
