@@ -182,7 +182,7 @@ def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
 
 
 def lease_briefly(*given: object) -> None:
-    run(*given, lease_seconds=LEASE, on_worker_loss="redraw")  # type: ignore[arg-type]
+    run(*given, on_worker_loss="redraw")  # type: ignore[arg-type]
 
 
 def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:

@@ -43,20 +43,17 @@ class Whole:
     """The run that nobody disturbs."""
 
     left: Left
-    seconds: float
     statements: int  # moments at which a process can be killed while it talks to the store
 
 
 def whole(bench: Bench) -> Whole:
     """Run it once, alone."""
     said = bench.home / "statements"
-    began = time.perf_counter()
     together([start(statements, bench.place("whole"), "whole", bench.calls("whole"), bench.draw, said)])
-    took = time.perf_counter() - began
     found = bench.left("whole")
     if found.faults(found) or found.state != "ended" or found.n_draws != n_calls(bench.calls("whole")):
         raise RuntimeError(f"the run is not right without an accident: {found}")
-    return Whole(found, took, int(said.read_text()))
+    return Whole(found, int(said.read_text()))
 
 
 def together(processes: Sequence[ForkServerProcess]) -> list[int | None]:
@@ -73,16 +70,21 @@ def together(processes: Sequence[ForkServerProcess]) -> list[int | None]:
 def kills(bench: Bench, right: Whole, where: str, workers: int, count: int, seed: int) -> list[Seen]:
     """One row for kills at any time of the run, one for kills while a process talks to the store."""
     rng, rows = random.Random(seed), []
-    for kind, accident in (("any time", _at_any_time), ("in a transaction", _in_a_transaction)):
+    seconds = _undisturbed(bench, right, workers)
+    for kind in ("any time", "in a transaction"):
         tried, good, wrong, again = 0, 0, Counter[str](), 0
         for number in range(10 * count):
             if tried == (count + 1) // 2:
                 break
             name = f"{kind[:3]}-{workers}-{number}"
-            if not accident(bench, right, name, workers, rng):
+            if kind == "any time":
+                killed = _at_any_time(bench, name, workers, rng, seconds)
+            else:
+                killed = _in_a_transaction(bench, name, workers, rng, right.statements)
+            if not killed:
                 continue  # it had ended before
             tried += 1
-            faults = _resumed(bench, right, name, workers)
+            faults = _resumed(bench, right, name)
             wrong.update(faults)
             good += not faults
             again += n_calls(bench.calls(name)) - right.left.n_draws
@@ -92,10 +94,20 @@ def kills(bench: Bench, right: Whole, where: str, workers: int, count: int, seed
     return rows
 
 
-def _at_any_time(bench: Bench, right: Whole, name: str, workers: int, rng: random.Random) -> bool:
+def _undisturbed(bench: Bench, right: Whole, workers: int) -> float:
+    """Seconds of a run with so many workers, which must give the same."""
+    name, began = f"undisturbed-{workers}", time.perf_counter()
+    _go_on(bench, name, (), workers)
+    took = time.perf_counter() - began
+    if faults := _resumed(bench, right, name):
+        raise RuntimeError(f"{workers} workers differ from one: {faults}")
+    return took
+
+
+def _at_any_time(bench: Bench, name: str, workers: int, rng: random.Random, seconds: float) -> bool:
     """Kill some of the processes, or all; whether any was still there. The others go on."""
     processes = bench.start(name, workers)
-    time.sleep(rng.uniform(0, right.seconds))
+    time.sleep(rng.uniform(0, seconds))
     chosen = rng.sample(processes, rng.randint(1, workers))
     for process in chosen:
         process.kill()
@@ -106,8 +118,8 @@ def _at_any_time(bench: Bench, right: Whole, name: str, workers: int, rng: rando
     return killed > 0
 
 
-def _in_a_transaction(bench: Bench, right: Whole, name: str, workers: int, rng: random.Random) -> bool:
-    moment = rng.randint(1, max(1, right.statements // workers))
+def _in_a_transaction(bench: Bench, name: str, workers: int, rng: random.Random, moments: int) -> bool:
+    moment = rng.randint(1, max(1, moments // workers))
     given = bench.place(name), name, bench.calls(name), bench.draw, moment
     victim, others = start(run_and_die, *given, log=bench.home / "errors"), bench.start(name, workers - 1)
     together([victim])
@@ -123,6 +135,6 @@ def _go_on(bench: Bench, name: str, alive: Sequence[ForkServerProcess], killed: 
         (bench.home / f"failed-{name}").write_text(str(codes))
 
 
-def _resumed(bench: Bench, right: Whole, name: str, workers: int) -> list[str]:
+def _resumed(bench: Bench, right: Whole, name: str) -> list[str]:
     failed = ["exit code"] if (bench.home / f"failed-{name}").exists() else []
     return failed + bench.left(name).faults(right.left)
