@@ -71,7 +71,7 @@ def tests(
         "read-only": lambda: accidents.read_only(place, right),
     }
     both: dict[str, Callable[[], Seen]] = {
-        "frozen": lambda: accidents.frozen(place, right, where, 5),
+        "frozen": lambda: accidents.frozen(place, right, where, 2),
         "clocks": lambda: accidents.two_clocks(place, right, where),
         "writers": lambda: accidents.many_writers(place, right, where, 32),
     }
@@ -82,12 +82,7 @@ def tests(
         if name in only:
             yield test()
     if server is not None and "restarts" in only:
-        yield restarts(slower(place), right, server, 2, 10, seed)
-
-
-def slower(place: Bench) -> Bench:
-    """Long enough for ten restarts."""
-    return Bench(place.home, place.place, 10 * place.draw)
+        yield restarts(accidents.slower(place), right, server, 2, 10, seed)
 
 
 if __name__ == "__main__":

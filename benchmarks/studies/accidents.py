@@ -10,17 +10,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.studies.kills import Bench, Whole, together
 from benchmarks.studies.processes import start
 from benchmarks.studies.seen import Seen
-from benchmarks.studies.subject import n_calls, run
+from benchmarks.studies.subject import left, n_calls, run
 from kabc.storage.opening import open_storage
-
-LEASE = 2.0  # seconds, where a test waits for it to lapse
 
 
 def noted(place: str, name: str, kind: str) -> int:
@@ -81,35 +81,32 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
 
 
 def full_disk(bench: Bench, right: Whole, count: int) -> Seen:
-    """The disk fills up during the run; later there is room, and the same line is run again."""
-    good, faults, said = 0, set[str](), ""
+    """The disk fills up during the run, and later there is room again."""
+    good, faults, heard, waited = 0, set[str](), set[str](), 0
     for number in range(count):
-        name, errors = f"full-{number}", bench.home / f"errors-full-{number}"
+        name, said = f"full-{number}", bench.home / f"said-full-{number}"
         with small_disk(bench.home / name, "8m") as disk:
-            place = str(disk / "study.db")
-            process = start(run, place, name, bench.calls(name), bench.draw, log=errors)
+            given = str(disk / "study.db"), name, bench.calls(name), slower(bench).draw, said
+            process = start(run, *given, log=said)
             until_drawing(bench, name, 5 + 7 * number)
-            filler = disk / "filler"
-            try:
-                with filler.open("wb", buffering=0) as file:
-                    while file.write(bytes(4096)):
-                        pass
-            except OSError:  # full
-                pass
-            time.sleep(1.0)
-            process.join(3)
-            if process.is_alive():  # it waits for room; people do not
-                process.kill()
-                process.join()
-            stopped = process.exitcode
-            filler.unlink()
-            codes = together([start(run, place, name, bench.calls(name), bench.draw, log=errors)])
-            from benchmarks.studies.subject import left
-
-            wrong = left(place, name, bench.calls(name)).faults(right.left) + (["exit code"] if any(codes) else [])
-        said = last_line(errors) or ("waits for room" if stopped == -signal.SIGKILL else "")
+            fill(disk / "filler")
+            process.join(5.0)
+            waited += process.is_alive()
+            heard |= {line.split("study.db': ", 1)[-1] for line in said.read_text().splitlines() if "full" in line}
+            (disk / "filler").unlink()
+            if together([process]) != [0]:  # it gave up: the same line again
+                faults |= {"exit code"} if any(together([start(run, *given, log=said)])) else set()
+            wrong = left(given[0], name, bench.calls(name)).faults(right.left)
         good, faults = good + (not wrong), faults | set(wrong)
-    return Seen("full disk", "SQLite", count, good, f"{sorted(faults) or ''} {said}".strip())
+    told = f"{waited} waited for room and went on; said: {' / '.join(sorted(heard)) or 'nothing'}"
+    return Seen("full disk", "SQLite", count, good, f"{sorted(faults) or ''} {told}".strip())
+
+
+def fill(path: Path) -> None:
+    """Until not one byte is left."""
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
 
 
 def read_only(bench: Bench, right: Whole) -> Seen:
@@ -118,20 +115,22 @@ def read_only(bench: Bench, right: Whole) -> Seen:
     folder = bench.home / "read-only"
     folder.mkdir()
     place = str(folder / "study.db")
-    first = start(run, place, name, bench.calls(name), bench.draw)
+    first = start(run, place, name, bench.calls(name), slower(bench).draw)
     until_drawing(bench, name, 10)
     first.kill()
     first.join()
+    for path in (errors, bench.calls(name)):  # these may be written by anybody
+        path.touch()
+        path.chmod(0o666)
     content = Path(place).read_bytes()
     with writable_by_nobody(folder):
         together([start(as_nobody, place, name, bench.calls(name), bench.draw, log=errors)])
         unchanged = Path(place).read_bytes() == content
     codes = together([start(run, place, name, bench.calls(name), bench.draw)])
-    from benchmarks.studies.subject import left
-
     wrong = left(place, name, bench.calls(name)).faults(right.left) + (["exit code"] if any(codes) else [])
-    right_now = unchanged and not wrong and errors.exists()
-    return Seen("read-only file", "SQLite", 1, int(right_now), f"{wrong or ''} {last_line(errors)}".strip())
+    said = last_line(errors)
+    right_now = unchanged and not wrong and "read-only" in said
+    return Seen("read-only file", "SQLite", 1, int(right_now), f"{wrong or ''} {said}".strip())
 
 
 @contextmanager
@@ -162,27 +161,26 @@ def last_line(errors: Path) -> str:
 
 
 def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
-    """A worker is stopped (SIGSTOP) while it draws, for longer than its lease, and then goes on."""
+    """A worker is stopped (SIGSTOP) while it draws, for longer than its lease of a minute, and then goes on."""
     good, faults, superseded = 0, set[str](), 0
     for number in range(count):
         name = f"frozen-{number}"
-        place, calls = bench.place(name), bench.calls(name)
-        slow = start(lease_briefly, place, name, calls, bench.draw, log=bench.home / "errors")
-        until_drawing(bench, name, 3 + 5 * number)
+        (slow,) = slower(bench).start(name)
+        until_drawing(bench, name, 3 + 7 * number)
         os.kill(slow.pid or 0, signal.SIGSTOP)
-        other = start(lease_briefly, place, name, calls, bench.draw, log=bench.home / "errors")
-        together([other])  # it waits for the lease to lapse, and ends the study alone
+        other = bench.start(name)
+        codes = together(other)  # it waits until the leases have lapsed, and ends the study alone
         os.kill(slow.pid or 0, signal.SIGCONT)
-        codes = together([slow, other])
-        wrong = bench.left(name).faults(right.left) + (["exit code"] if any(codes) else [])
-        superseded += noted(place, name, "superseded")
+        wrong = bench.left(name).faults(right.left) + (["exit code"] if any([*codes, *together([slow])]) else [])
+        superseded += noted(bench.place(name), name, "superseded")
         good, faults = good + (not wrong), faults | set(wrong)
-    said = f"{sorted(faults) or 'the other one ends the study'}; {superseded} draws superseded, kept as late"
+    said = f"{sorted(faults) or 'the other one ends the study'}; {superseded} draws superseded and kept as late"
     return Seen("frozen beyond its lease", where, count, good, said)
 
 
-def lease_briefly(*given: object) -> None:
-    run(*given, on_worker_loss="redraw")  # type: ignore[arg-type]
+def slower(bench: Bench) -> Bench:
+    """Its draws take long enough to be met while they run."""
+    return replace(bench, draw=10 * bench.draw)
 
 
 def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:
@@ -190,16 +188,27 @@ def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:
     faketime = shutil.which("faketime")
     if faketime is None:
         return Seen("two clocks, an hour apart", where, 0, 0, "not tried: faketime is not installed")
-    name = "clocks"
+    name, slow = "clocks", slower(bench)
     place, calls = bench.place(name), bench.calls(name)
     words = [faketime, "-f", "+3600s", sys.executable, "-m", "benchmarks.studies.subject"]
-    ahead = subprocess.Popen([*words, place, name, str(calls), str(1000 * bench.draw)], stderr=subprocess.DEVNULL)
-    beside = bench.start(name)
-    codes = [ahead.wait(timeout=240), *together(beside)]
+    with subprocess.Popen([*words, place, name, str(calls), str(1000 * slow.draw)]) as ahead:
+        until_drawing(bench, name, 2)
+        codes = together(slow.start(name))
+        codes.append(ahead.wait(timeout=240))
     wrong = bench.left(name).faults(right.left) + (["exit code"] if any(codes) else [])
-    lapsed, drawn = noted(place, name, "lapsed"), n_calls(calls)
-    said = f"{wrong or 'the same answer'}; {lapsed} leases lapsed, {drawn - right.left.n_draws} draws made again"
-    return Seen("two clocks, an hour apart", where, 1, int(not wrong), said)
+    lapsed, again, drew = noted(place, name, "lapsed"), n_calls(calls) - right.left.n_draws, drawn_by(place, name)
+    said = f"{wrong or 'the same answer'}; draws of each: {drew}; {lapsed} leases lapsed, {again} draws made again"
+    return Seen("two clocks, an hour apart", where, 1, int(not wrong and len(drew) == 2), said)
+
+
+def drawn_by(place: str, name: str) -> list[int]:
+    """Draws that count of each worker."""
+    store = open_storage(place)
+    try:
+        found = store.draws(store.load_study(name).id, -1_000, 1_000_000)
+        return list(Counter(draw.worker for _, draw in found).values())
+    finally:
+        store.close()
 
 
 def many_writers(bench: Bench, right: Whole, where: str, count: int) -> Seen:

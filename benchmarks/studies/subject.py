@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +50,22 @@ class Counted:
         return rows
 
 
-def run(place: str, name: str, calls: Path, seconds: float, **options: Any) -> None:
+@dataclass(frozen=True)
+class Lines:
+    """What a run says while it runs, in a file."""
+
+    path: Path
+
+    def __call__(self, line: str) -> None:
+        with self.path.open("a") as file:
+            file.write(f"{line}\n")
+
+
+def run(place: str, name: str, calls: Path, seconds: float, said: Path | None = None) -> None:
     """Begin the study, or go on with it. Any number of processes may do this at the same time."""
     arms = {arm: Counted(arm, calls, seconds) for arm in MEANS}
-    kabc.cluster(arms, n_clusters=2, seed=SEED, storage=place, study=name, progress=False, **options)
+    progress = False if said is None else Lines(said)
+    kabc.cluster(arms, n_clusters=2, seed=SEED, storage=place, study=name, progress=progress)
 
 
 def run_and_die(place: str, name: str, calls: Path, seconds: float, statement: int) -> None:
