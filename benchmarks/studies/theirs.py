@@ -119,7 +119,7 @@ def _optimize(path: Path, count: int, seconds: float) -> None:
     def objective(trial: optuna.Trial) -> float:
         x = trial.suggest_float("x", 0, 1)
         time.sleep(seconds)
-        return x
+        return float(x)
 
     opened(watched(path)).optimize(objective, n_trials=count)
 

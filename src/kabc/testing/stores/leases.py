@@ -275,7 +275,8 @@ class LeaseTests(StoreTests):
         store = self.make_storage()
         study, _ = self.one_round(store, arms=1)
         self.lease(store, study, "ann", 1, LAPSED)
-        self.hand_in(store, study, failed(*self.lease(store, study, "bob")))
+        (again,) = self.lease(store, study, "bob")
+        self.hand_in(store, study, failed(again))
         assert store.deaths(study) == {0: 1}
         store.reopen(study, {})
         assert store.deaths(study) == {}
