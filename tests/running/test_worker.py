@@ -92,7 +92,7 @@ class Deadly(MemoryStorage):
         self.left = times
 
     def exchange(self, *given: Any, **options: Any) -> Any:
-        while self.left and super().exchange(1, "dead", want=1, arms=[0], seconds=0.0).leased:
+        while self.left and super().exchange(1, f"dead{self.left}", want=1, arms=[0], seconds=0.0).leased:
             self.left -= 1
         return super().exchange(*given, **options)
 
