@@ -214,3 +214,58 @@ def test_categories_have_no_size_that_could_change() -> None:
         kabc.check(frame, arm="host", this="x", tolerance="2%")
     distance = kabc.KernelDistance(0.2)
     assert kabc.check(frame, arm="host", this="x", tolerance=distance, seed=0, watch=False).verdict == "different"
+
+
+# ------------------------------------------------------------ quantiles
+
+
+def latency(factor: float) -> Draw:
+    return lambda n, rng: factor * rng.lognormal(3.0, 0.2, n)
+
+
+LATENCIES = {"v1": latency(1.0), "v2": latency(1.0), "v3": latency(1.4)}
+
+
+def test_quantiles_of_an_arm_are_the_same_as_those_of_a_pool() -> None:
+    result = check(LATENCIES, same_as="v1", tolerance={"p50": "10%", "p90": "20%"})
+    assert (result.verdict, result.status, result.n_pilot) == ("same", "decided", 0)
+    lines = str(result).split("\n")
+    assert lines[0].startswith(
+        "same: v2 has p50 within 10 %, p90 within 20 % of v1 (wrong with probability at most 5 %"
+    )
+    assert lines[1].startswith("certified: p50 within ") and "p90 within" in lines[1]
+    assert any(line.startswith("    p90: v2 2") and line.endswith("(estimates)") for line in lines)
+
+
+def test_the_quantile_that_differs_is_the_effect_and_is_kept_in_the_file(tmp_path: Path) -> None:
+    result = check(LATENCIES, this="v3", same_as=["v1", "v2"], tolerance="p50=10%, p90=20%")
+    assert result.verdict == "different"
+    first, certified = str(result).split("\n")[:2]
+    assert first.startswith("different: v3 differs from v1 and v2: p") and " times (wrong with" in first
+    assert "differs by at least" in certified
+    result.save(tmp_path / "r.json")
+    loaded = kabc.load_result(tmp_path / "r.json")
+    assert str(loaded) == str(result)
+    assert loaded.tolerance is not None
+    estimates = loaded.tolerance.quantiles[0].estimates
+    assert estimates is not None and 1.2 < estimates[1] / estimates[0] < 1.6
+
+
+def test_too_few_rows_for_a_quantile_say_what_is_known_and_what_is_missing() -> None:
+    rng = np.random.default_rng(0)
+    rows = {name: rng.lognormal(3, 0.2, 600) for name in ("old", "new")}
+    result = check(rows, this="new", tolerance={"p50": "5%"})
+    assert (result.verdict, result.status) == ("open", "exhausted")
+    first = str(result).split("\n")[0]
+    assert first.startswith("not known: p50 within ") and "; for p50 within 5 % about" in first
+
+
+def test_a_small_budget_is_enough_for_quantiles_as_they_need_no_pilot() -> None:
+    assert check(LATENCIES, this="v3", same_as="v1", tolerance={"p50": 1.0}, max_samples=110).n_samples <= 110
+
+
+def test_an_absolute_tolerance_and_a_lower_quantile_are_said_in_the_unit_of_the_column() -> None:
+    arms = {"v1": normal(0), "v2": normal(-4)}
+    result = check(arms, same_as="v1", tolerance={"p50": 1})
+    assert str(result).startswith("different: v2 differs from v1: p50 ")
+    assert " lower (wrong with" in str(result).split("\n")[0]

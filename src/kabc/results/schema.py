@@ -227,6 +227,9 @@ class QuantilePart(_Part):
     name: str = Field(description="such as p99")
     tolerance: float = Field(gt=0, description="the largest difference that does not matter, in its unit")
     unit: str = Field(description="of the tolerance and of margins")
+    estimates: list[Number] | None = Field(
+        default=None, description="the quantile of the samples of each arm: an estimate; in the order of the arms"
+    )
     matrices: dict[str, ArrayPart] | None = Field(default=None, description="margins of all pairs, (N, N)")
 
 

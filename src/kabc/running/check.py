@@ -23,6 +23,7 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
 from kabc.strategies.gate.strategy import PILOT
+from kabc.strategies.tolerance.reading import is_about_quantiles
 
 REST = "rest"  # all other arms
 
@@ -68,7 +69,7 @@ def check(
         arrays it holds all rows, in random order. Of functions, commands and endpoints each sample comes from one of
         them, chosen at random.
     tolerance : str, number, mapping, function or KernelDistance
-        The smallest difference that matters, as for `kabc.cluster`.
+        The smallest difference that matters, as for `kabc.cluster`; of quantiles as well, such as {"p99": "10%"}.
     delta : float, optional
         Largest probability of a wrong answer, in (0, 1]. Default: 0.05.
     max_samples : int, optional
@@ -105,7 +106,6 @@ def check(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    _expect_pilot(max_samples, block if isinstance(block, int) else 1)
     place = Place(workers, None, "redraw")
     show = Ticker.of(progress)
     reading = Reading(arm, values, types, missing, order, where)
@@ -119,6 +119,8 @@ def check(
         sources.strings = Strings(types if opened is arms else None)
         if sources.columns:
             settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
+        if not is_about_quantiles(settings.tolerance, sources.columns):
+            _expect_pilot(max_samples, block if isinstance(block, int) else 1)
         return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)

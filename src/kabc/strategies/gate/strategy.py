@@ -20,17 +20,15 @@ Errors: `shares.py`. Proofs: docs/theory.md, section 26.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.core.arrays import Array
-from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import Partition
 from kabc.core.scores.maps import FeatureMap
 from kabc.core.settings import whole_number
 from kabc.core.tolerances import Equivalents, Tolerance, parse
@@ -38,19 +36,18 @@ from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.inference import Inference
 from kabc.strategies.anytime.learning import Batch, Learning
-from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
+from kabc.strategies.base import checked_samples, in_blocks
 from kabc.strategies.gate import words
+from kabc.strategies.gate.base import CLEARLY, PATIENCE, TwoArms
 from kabc.strategies.gate.margins import Margins
 from kabc.strategies.gate.shares import GateShares
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 
-CLEARLY = 2.0  # standard errors of an estimate that is clearly above the tolerance
-PATIENCE = 4.0  # times the samples that certify equal arms, until an estimate that is above it is enough
 PILOT, FEWEST = 60, 10  # samples of each arm in the pilot; fewer where there are not as many
 
 
-class Gate(Stepwise):
+class Gate(TwoArms):
     """Arm 1 against arm 0, the reference: the same within a tolerance, or different.
 
     Parameters are those of `ToleranceKABC`. There are two arms.
@@ -68,8 +65,6 @@ class Gate(Stepwise):
     """
 
     one_blas_thread = True
-    stops_by_itself = True
-    n_clusters: int | None = None
 
     def __init__(
         self,
@@ -84,9 +79,7 @@ class Gate(Stepwise):
         seed: int = 0,
         block: int = 1,
     ) -> None:
-        super().__init__(n_arms, delta)
-        if self.n_arms != 2 or n_clusters is not None:
-            raise SettingsError(f"a gate has two arms and no number of groups, got {n_arms} arms, K = {n_clusters}")
+        super().__init__(n_arms, n_clusters, delta)
         self.block = whole_number("block", block, 1)
         self.kernel = kernel
         self.tolerance = tolerance
@@ -100,24 +93,17 @@ class Gate(Stepwise):
         self._ruler: Ruler | None = None
         self._units: Equivalents | None = None
         self._margins: Margins | None = None
-        self._dry: frozenset[int] = frozenset()
-        self._most: int | None = None  # samples of the next round, where a pool is nearly empty
 
     def _parsed(self) -> Tolerance:
         return by_distance(parse(self.tolerance, self._columns))
 
-    @property
-    def n_groups_at_least(self) -> int:
-        return 2 if self.differ else 1
-
     # ------------------------------------------------------------ rounds
 
-    def _request(self) -> Request:
-        return dict.fromkeys((0, 1), self._wanted())
+    def _first(self) -> tuple[int, int]:
+        return PILOT, FEWEST
 
-    def _wanted(self) -> int:
-        wanted = PILOT if self._ruler is None else pace.block(int(self._found.learning.counts[0]))
-        return wanted if self._most is None else min(wanted, self._most)
+    def _next(self) -> int:
+        return pace.block(int(self._found.learning.counts[0]))
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         found, learning = self._found, self._found.learning
@@ -155,22 +141,6 @@ class Gate(Stepwise):
             seed=self._seed,
             block=self.block,
         )
-
-    def set_aside(self, arms: Iterable[int]) -> None:
-        """Ask for fewer samples, as a pool has not as many. When it is empty, both arms are set aside."""
-        if not arms_given(arms, self.n_arms) or self.stopped:
-            return
-        self._asked = None
-        wanted, fewest = self._wanted(), FEWEST if self._ruler is None else 1
-        if wanted == fewest:
-            self._dry = frozenset((0, 1))
-        else:  # a small pilot leaves samples to be tested
-            self._most = max(fewest, wanted // (4 if self._ruler is None else 2))
-
-    @property
-    def arms_set_aside(self) -> frozenset[int]:
-        """Both, when one of them is empty: there is nothing to compare with a single arm."""
-        return self._dry
 
     # ------------------------------------------------------------ what follows
 
@@ -219,10 +189,6 @@ class Gate(Stepwise):
         return np.full(2, max(more, 1.0) * self.block)
 
     # ------------------------------------------------------------ what people see
-
-    def recommend(self) -> Partition:
-        decided = self._status == "decided"
-        return Partition.of([0, int(self.verdict == DIFFERENT if decided else self.differ)], certified=decided)
 
     def evidence(self) -> Evidence:
         return self._found.wealth.evidence(self._found.learning.counts * self.block, copied=True)

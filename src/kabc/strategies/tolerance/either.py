@@ -17,7 +17,7 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Request, Stepwise, checked_samples
-from kabc.strategies.gate.strategy import Gate
+from kabc.strategies.gate import Gate, QuantileGate
 from kabc.strategies.tolerance.quantiles import QuantileKABC
 from kabc.strategies.tolerance.reading import is_about_quantiles
 from kabc.strategies.tolerance.strategy import ToleranceKABC
@@ -40,13 +40,15 @@ def tolerance_strategy(
     block: int = 1,
     check_k: bool = True,
     gate: bool = False,
-) -> Within | Either | Gate:
+) -> Within | Either | Gate | QuantileGate:
     """Tolerance KABC, or Quantile KABC; with a number of groups beside Anytime KABC, on the same samples.
 
     With `gate`, the two arms of `kabc.check`.
     """
     options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
     if gate:
+        if is_about_quantiles(tolerance, columns):
+            return QuantileGate(n_arms, n_clusters, delta, tolerance=tolerance, columns=columns, block=block)
         return Gate(n_arms, n_clusters, delta, tolerance=tolerance, **options)
     if n_clusters is None:
         return _within(n_arms, delta, tolerance, options)

@@ -11,13 +11,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kabc.core.arrays import Array, Counts, Mask
 from kabc.core.evidence.quantiles import QuantileBets, quantile_margins
-from kabc.core.evidence.verdicts import QuantileVerdicts
+from kabc.core.evidence.verdicts import QuantileVerdicts, Verdicts
 from kabc.core.tolerances import QuantileTolerance
 from kabc.core.words import named
 
@@ -54,9 +56,14 @@ class QuantilePairs:
         over = (low[:, None] > high).any(axis=-1)
         return np.asarray(over | over.T)
 
-    def margins(self) -> tuple[QuantileVerdicts, ...]:
-        """How far apart each quantile of each pair is, at most and at least."""
+    def margins(self, also: QuantilePairs | None = None) -> tuple[QuantileVerdicts, ...]:
+        """How far apart each quantile of each pair is, at most and at least.
+
+        `also`: intervals that prove only how far the worst quantile of a pair is, in units of its tolerance.
+        """
         found, said = quantile_margins(self.intervals, self.tolerance.ratios), self.tolerance
+        if also is not None:
+            found = found._replace(same_within=np.minimum(found.same_within, also.worst()))
         scales = np.where(said.ratios, 100.0, 1.0)
         return tuple(
             QuantileVerdicts(
@@ -65,15 +72,22 @@ class QuantilePairs:
                 unit="%" if said.relative[place] else f"(in the unit of {named(said.column)})",
                 same_within=scales[place] * found.same_within[place],
                 apart_at_least=scales[place] * found.apart_at_least[place],
+                estimates=self.estimates[:, place],
             )
             for place, name in enumerate(said.names)
         )
+
+    def worst(self) -> Array:  # (Q, N, N)
+        """Margins from above that are the same for all quantiles, in units of their tolerances."""
+        limits = self.tolerance.limits[:, None, None]
+        margins = quantile_margins(self.intervals, self.tolerance.ratios).same_within
+        return np.asarray(limits * (margins / limits).max(axis=0))
 
     # ------------------------------------------------------------ how clear it looks
 
     def evidence(self) -> tuple[Array, Array]:  # (N, N), (N, N)
         """Distance and threshold of each pair, of the quantile that speaks most clearly; NaN and infinite: unknown."""
-        apart, needed = self._apart(), self._needed()
+        apart, needed = self.apart(), self._needed()
         with np.errstate(invalid="ignore"):
             clearest = np.nan_to_num(apart / needed, nan=-1.0).argmax(axis=0)[None]
         return (
@@ -81,7 +95,8 @@ class QuantilePairs:
             np.take_along_axis(needed, clearest, axis=0)[0],
         )
 
-    def _apart(self) -> Array:  # (Q, N, N)
+    def apart(self) -> Array:  # (Q, N, N)
+        """Estimated differences in units of the tolerance; NaN: unknown."""
         at = _scaled(self.estimates, self.tolerance).T
         return np.abs(at[:, :, None] - at[:, None, :])
 
@@ -94,12 +109,12 @@ class QuantilePairs:
 
     def near(self) -> Mask:  # (N, N)
         """Pairs that look as if all quantiles were within their tolerances, up to the error of the estimate."""
-        return np.asarray((self._real(1.0) < 1).all(axis=0))
+        return np.asarray((self.real(1.0) < 1).all(axis=0))
 
-    def _real(self, errors: float) -> Array:  # (Q, N, N)
+    def real(self, errors: float) -> Array:  # (Q, N, N)
         """The estimated distance minus so many standard errors, or 0; 0 where nothing is known."""
-        apart = np.nan_to_num(self._apart(), nan=0.0)
-        error = np.minimum(errors * (self._most() - apart) / self._width, apart)
+        apart = np.nan_to_num(self.apart(), nan=0.0)
+        error = np.minimum(errors * (self._most() - apart) / _width(self.level), apart)
         return np.asarray(np.where(np.isfinite(error), apart - error, apart))
 
     def _most(self) -> Array:  # (Q, N, N)
@@ -107,11 +122,6 @@ class QuantilePairs:
         _, low, high = self._ends()
         most = np.maximum(high[:, :, None] - low[:, None, :], high[:, None, :] - low[:, :, None])
         return np.nan_to_num(most, nan=math.inf, posinf=math.inf)
-
-    @property
-    def _width(self) -> float:
-        """Of two intervals together, over the standard error of the distance of their estimates."""
-        return 2 * math.sqrt(2 * (self.level + _EXTRA))
 
     def _ends(self) -> tuple[Array, Array, Array]:  # (Q, N) each
         at, low, high = (
@@ -125,22 +135,66 @@ class QuantilePairs:
 
     def forecast(self, open_pairs: Mask, slopes: Array) -> Array:  # (N, N), (N, Q) -> (N,)
         """About how many samples of each arm give its open pairs a verdict; infinite where that cannot be told."""
-        n = np.minimum(self.counts[:, None], self.counts).astype(np.float64)
-        real, most = self._real(_NOISE), self._most()
+        real = self.real(_NOISE)
         with np.errstate(divide="ignore", invalid="ignore"):
-            same = np.where(real < 1, n * np.square((most - real) / (1 - real)), math.inf)
-            told = np.where(real > 0, n * np.square(self._needed() / real), math.inf)
-        same = np.where(np.isfinite(most), same, self._price(slopes))
-        pairs = np.minimum(same.max(axis=0), told.min(axis=0))
+            told = np.where(real > 0, self._both() * np.square(self._needed() / real), math.inf)
+        pairs = np.minimum(self.same_after(slopes).max(axis=0), told.min(axis=0))
         return np.asarray(np.where(open_pairs, pairs, 0.0).max(axis=1))
 
-    def _price(self, slopes: Array) -> Array:  # (N, Q) -> (Q, N, N)
-        """Samples of two equal arms until they are shown to be the same, from the slopes alone (theory, 24.1)."""
-        p = np.array(self.tolerance.probabilities)
-        each = (self._width + 1) ** 2 * p * (1 - p) * np.square(slopes)
-        each = np.maximum(each, finite_after(self.tolerance, self.level)).T  # (Q, N)
-        larger = np.maximum(each[:, :, None], each[:, None, :])
-        return np.where(np.isnan(larger), math.inf, larger)
+    def same_after(self, slopes: Array) -> Array:  # (N, Q) -> (Q, N, N)
+        """About how many samples of both arms show that they are the same; infinite where they seem not to be."""
+        real, most = self.real(_NOISE), self._most()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            same = np.where(real < 1, self._both() * np.square((most - real) / (1 - real)), math.inf)
+        each = price(self.tolerance, self.level, slopes).T  # (Q, N)
+        return np.where(np.isfinite(most), same, np.maximum(each[:, :, None], each[:, None, :]))
+
+    def _both(self) -> Array:  # (N, N)
+        """Samples that both arms of a pair have."""
+        return np.minimum(self.counts[:, None], self.counts).astype(np.float64)
+
+
+def verdicts_of(
+    tolerance: QuantileTolerance,
+    verdicts: NDArray[np.str_],
+    margins: Sequence[QuantileVerdicts],
+    between: tuple[int, ...] = (),
+) -> Verdicts:  # (N, N)
+    """Verdicts with their margins: of several quantiles the largest one, measured by its tolerance."""
+    unknown = np.full(verdicts.shape, np.nan)
+    return Verdicts(
+        tolerance=tolerance.words,
+        unit=margins[0].unit if len(margins) == 1 else TIMES,
+        eps=math.nan,
+        equivalents=(),
+        verdicts=verdicts,
+        same_within=_largest([(one.same_within, one.tolerance) for one in margins]),
+        apart_at_least=_largest([(one.apart_at_least, one.tolerance) for one in margins]),
+        same_distance=unknown,
+        apart_distance=unknown,
+        between=between,
+        quantiles=tuple(margins),
+    )
+
+
+def _largest(margins: Sequence[tuple[Array, float]]) -> Array:  # (N, N) each
+    """The largest margin, where each is measured by its own tolerance; of one quantile in its own unit."""
+    if len(margins) == 1:
+        return margins[0][0]
+    return np.asarray(np.max([values / limit for values, limit in margins], axis=0))
+
+
+def price(tolerance: QuantileTolerance, level: float, slopes: Array) -> Array:  # (N, Q) -> (N, Q)
+    """Samples of two equal arms until a quantile is shown to be the same, from the slopes alone (theory, 24.1)."""
+    p = np.array(tolerance.probabilities)
+    each = (_width(level) + 1) ** 2 * p * (1 - p) * np.square(slopes)
+    each = np.maximum(each, finite_after(tolerance, level))
+    return np.where(np.isnan(each), math.inf, each)
+
+
+def _width(level: float) -> float:
+    """Of two intervals together, over the standard error of the distance of their estimates."""
+    return 2 * math.sqrt(2 * (level + _EXTRA))
 
 
 def slopes_of(bets: QuantileBets, tolerance: QuantileTolerance) -> Array:  # (N, Q)
