@@ -269,3 +269,61 @@ def test_an_absolute_tolerance_and_a_lower_quantile_are_said_in_the_unit_of_the_
     result = check(arms, same_as="v1", tolerance={"p50": 1})
     assert str(result).startswith("different: v2 differs from v1: p50 ")
     assert " lower (wrong with" in str(result).split("\n")[0]
+
+
+# ------------------------------------------------------------ categories and texts
+
+
+def statuses(path: Path, rows: int = 900) -> Path:
+    """Three hosts with the same shares of answers, and one with more errors."""
+    rng, lines = np.random.default_rng(0), ["host,status,ms,note"]
+    for host in "abcd":
+        shares = [0.7, 0.2, 0.1] if host == "d" else [0.95, 0.03, 0.02]
+        for status in rng.choice(["ok", "slow", "error"], rows, p=shares):
+            lines.append(f"{host},{status},{rng.lognormal(3, 0.2):.3f},text {rng.integers(10**6)} {rng.integers(99)}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_categories_are_compared_by_their_shares_whatever_their_codes_are(tmp_path: Path) -> None:
+    table = statuses(tmp_path / "t.csv")
+    asked: dict[str, Any] = {"arm": "host", "values": "status", "tolerance": "10% outliers"}
+    same, other = (
+        check(table, this="a", same_as=["b", "c"], **asked),
+        check(table, this="d", same_as=["b", "c"], **asked),
+    )
+    assert (same.verdict, other.verdict) == ("same", "different")
+    assert "share of ok" in str(other).split("\n")[0]
+    assert "tolerance: 10 % outliers, as much as status: 10 % outliers" in str(same)
+
+
+def test_a_change_that_categories_cannot_have_is_refused_before_a_sample_is_drawn(tmp_path: Path) -> None:
+    table = statuses(tmp_path / "t.csv", 90)
+    for values, tolerance in (("status", "2%"), ("status", {"p50": "2%"}), ("note", "0.2 sd")):
+        for ask in (check, lambda arms, **given: kabc.cluster(arms, progress=False, **given)):
+            given: dict[str, Any] = {"this": "a"} if ask is check else {}
+            with pytest.raises(kabc.SettingsError, match=f"{values} holds .*'1% outliers'") as error:
+                ask(table, arm="host", values=values, tolerance=tolerance, **given)
+            assert error.value.result is None
+    with pytest.raises(kabc.SettingsError, match="status holds categories"):
+        kabc.outliers(table, arm="host", values="status", tolerance="2%", progress=False)
+
+
+def test_numbers_and_categories_can_have_a_tolerance_each(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"arm": "host", "values": ["status", "ms"], "same_as": ["b", "c"]}
+    tolerance = {"status": "20% outliers", "ms": "20%"}
+    found = [check(statuses(tmp_path / "t.csv"), this=this, tolerance=tolerance, **asked) for this in "ad"]
+    assert [one.verdict for one in found] == ["same", "different"]
+
+
+def test_live_arms_that_return_texts_must_say_what_they_are() -> None:
+    def answers(n: int, rng: np.random.Generator) -> list[str]:
+        return [str(one) for one in rng.choice(["yes", "no"], n, p=[0.8, 0.2])]
+
+    arms: Any = {"v1": answers, "v2": answers}
+    with pytest.raises(kabc.SettingsError, match=r"look like category.*types={'value': 'category'}"):
+        check(arms, same_as="v1", tolerance="10% outliers")
+    result = check(arms, same_as="v1", tolerance="20% outliers", types={"value": "category"})
+    assert (result.verdict, result.columns) == ("same", ("value",))
+    with pytest.raises(kabc.SettingsError, match="value holds categories"):
+        check(arms, same_as="v1", tolerance="2%", types={"value": "category"})

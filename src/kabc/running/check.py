@@ -11,17 +11,17 @@ from typing import cast
 from kabc.arms.pooled import PooledDraws
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
-from kabc.core.tolerances import parse
 from kabc.core.words import did_you_mean
 from kabc.results.values import Result
 from kabc.running.cluster import Place, run_on
 from kabc.running.inputs import Reading, TableLike
-from kabc.running.pooling import codes_of, pooled_sources
+from kabc.running.pooling import pooled_sources
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
+from kabc.running.tolerances import read_tolerance
 from kabc.strategies.gate.strategy import PILOT
 from kabc.strategies.tolerance.reading import is_about_quantiles
 
@@ -117,8 +117,7 @@ def check(
         sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
         _expect_block(block, sources)
         sources.strings = Strings(types if opened is arms else None)
-        if sources.columns:
-            settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
+        settings = read_tolerance(settings, sources, opened, types)
         if not is_about_quantiles(settings.tolerance, sources.columns):
             _expect_pilot(max_samples, block if isinstance(block, int) else 1)
         return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)

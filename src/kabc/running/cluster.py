@@ -22,6 +22,7 @@ from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
 from kabc.running.strings import Strings
+from kabc.running.tolerances import read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Strategy
@@ -199,6 +200,7 @@ def cluster(
             settings = replace(settings, kernel=suitable_kernel(opened))
         sources = Sources(opened, names, settings.seed)
         sources.strings = Strings(types if opened is arms else None) if settings.bets else None
+        settings = read_tolerance(settings, sources, opened, types)
         settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
         sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
         return run_on(settings, sources, place, show, on_round, started)

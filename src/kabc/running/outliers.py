@@ -16,6 +16,7 @@ from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import Settings, seed_or_fresh
 from kabc.running.sources import Arms, Sources
 from kabc.running.strings import Strings
+from kabc.running.tolerances import kinds_of, read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.workers import Workers
 
@@ -96,8 +97,8 @@ def outliers(
         sources.strings = Strings(types if opened is arms else None)
         sources.watch = Watch(len(sources), settings.seed, paired=any(sources.paired)) if watch else None
         sources.workers = Workers.of(None, workers, sources.arms)
-        categories = [name for name, kind in getattr(opened, "types", {}).items() if kind != "number"]
-        rounds = OddRounds(settings, sources, level, categories, show)
+        settings = read_tolerance(settings, sources, opened, types)
+        rounds = OddRounds(settings, sources, level, kinds_of(sources.columns, getattr(opened, "types", {})), show)
         with run_interrupts(show) as interrupts:
             try:
                 result = rounds.result(interrupts, started)

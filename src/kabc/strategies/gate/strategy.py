@@ -78,14 +78,17 @@ class Gate(TwoArms):
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
         block: int = 1,
+        categories: Sequence[str] = (),
     ) -> None:
         super().__init__(n_arms, n_clusters, delta)
         self.block = whole_number("block", block, 1)
         self.kernel = kernel
         self.tolerance = tolerance
-        self._columns = tuple(columns)
+        self._columns, self._categories = tuple(columns), tuple(categories)
         if self._columns or not isinstance(tolerance, Mapping):
-            by_distance(parse(tolerance, self._columns or ("value",)))  # refuse nonsense before a sample is drawn
+            by_distance(
+                parse(tolerance, self._columns or ("value",), categories)
+            )  # refuse nonsense before a sample is drawn
         self._seed = whole_number("seed", seed, 0)
         self.shares = GateShares(self.delta)
         learning = Learning(2, maps, self.block)
@@ -95,7 +98,7 @@ class Gate(TwoArms):
         self._margins: Margins | None = None
 
     def _parsed(self) -> Tolerance:
-        return by_distance(parse(self.tolerance, self._columns))
+        return by_distance(parse(self.tolerance, self._columns, self._categories))
 
     # ------------------------------------------------------------ rounds
 
@@ -140,6 +143,7 @@ class Gate(TwoArms):
             log_inverse_alpha=self.shares.same_limits[0],
             seed=self._seed,
             block=self.block,
+            categories=self._categories,
         )
 
     # ------------------------------------------------------------ what follows

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
@@ -40,12 +41,14 @@ def tolerance_strategy(
     block: int = 1,
     check_k: bool = True,
     gate: bool = False,
+    categories: Sequence[str] = (),
 ) -> Within | Either | Gate | QuantileGate:
     """Tolerance KABC, or Quantile KABC; with a number of groups beside Anytime KABC, on the same samples.
 
     With `gate`, the two arms of `kabc.check`.
     """
     options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
+    options["categories"] = categories
     if gate:
         if is_about_quantiles(tolerance, columns):
             return QuantileGate(n_arms, n_clusters, delta, tolerance=tolerance, columns=columns, block=block)
@@ -61,7 +64,7 @@ def _within(n_arms: int, delta: float, tolerance: object, options: Mapping[str, 
         return ToleranceKABC(n_arms, None, delta, tolerance=tolerance, **options)
     known = {name: options[name] for name in ("columns", "block") if name in options}
     for name, value in options.items():
-        if name not in (*known, "seed") and value is not None:
+        if name not in (*known, "seed", "categories") and value is not None:
             raise SettingsError(f"a tolerance of quantiles needs no {name}, got {value!r}; leave it out")
     return QuantileKABC(n_arms, None, delta, tolerance=tolerance, **known)
 
@@ -144,6 +147,14 @@ class Either(Stepwise):
             if not one.stopped:
                 one.set_aside(given)
         self._status = self._how()
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes: by the one that will be done first, as far as is known."""
+        if self.stopped and self._status != "exhausted":
+            return None
+        known = [more for one in self._parts if one.status != "stalled" and (more := one.forecast) is not None]
+        return min(known, key=lambda more: float(more.sum()), default=None)
 
     def recommend(self) -> Partition:
         return self._ended.recommend()

@@ -3,7 +3,7 @@
 | symbol  | here         | meaning                                                                                     |
 |---------|--------------|---------------------------------------------------------------------------------------------|
 | [L, U]  | `intervals`  | hold all quantiles at all times together, (N, Q, 2)                                         |
-| t       | `_scaled`    | x / tolerance, or log x / log(1 + tolerance) for a ratio: two arms within it are 1 apart    |
+| t       | `scaled`     | x / tolerance, or log x / log(1 + tolerance) for a ratio: two arms within it are 1 apart    |
 | d_ij    | `apart`      | estimated difference, in units of the tolerance                                             |
 | h_ij    | `needed`     | what d must exceed: the parts of both intervals that lie between the two estimates          |
 """
@@ -97,7 +97,7 @@ class QuantilePairs:
 
     def apart(self) -> Array:  # (Q, N, N)
         """Estimated differences in units of the tolerance; NaN: unknown."""
-        at = _scaled(self.estimates, self.tolerance).T
+        at = scaled(self.estimates, self.tolerance).T
         return np.abs(at[:, :, None] - at[:, None, :])
 
     def _needed(self) -> Array:  # (Q, N, N)
@@ -125,7 +125,7 @@ class QuantilePairs:
 
     def _ends(self) -> tuple[Array, Array, Array]:  # (Q, N) each
         at, low, high = (
-            _scaled(values, self.tolerance).T for values in (self.estimates, *np.moveaxis(self.intervals, 2, 0))
+            scaled(values, self.tolerance).T for values in (self.estimates, *np.moveaxis(self.intervals, 2, 0))
         )
         return (
             at,
@@ -184,12 +184,23 @@ def _largest(margins: Sequence[tuple[Array, float]]) -> Array:  # (N, N) each
     return np.asarray(np.max([values / limit for values, limit in margins], axis=0))
 
 
-def price(tolerance: QuantileTolerance, level: float, slopes: Array) -> Array:  # (N, Q) -> (N, Q)
-    """Samples of two equal arms until a quantile is shown to be the same, from the slopes alone (theory, 24.1)."""
+def price(tolerance: QuantileTolerance, level: float, slopes: Array, noise: float = 1.0) -> Array:  # (N, Q)
+    """Samples of two equal arms until a quantile is shown to be the same, from the slopes alone (theory, 24.1).
+
+    `noise`: how far apart their estimates are, in standard errors of one of them.
+    """
     p = np.array(tolerance.probabilities)
-    each = (_width(level) + 1) ** 2 * p * (1 - p) * np.square(slopes)
+    each = (_width(level) + noise) ** 2 * p * (1 - p) * np.square(slopes)
     each = np.maximum(each, finite_after(tolerance, level))
     return np.where(np.isnan(each), math.inf, each)
+
+
+def told_after(tolerance: QuantileTolerance, level: float, slopes: Array, apart: Array) -> Array:  # (Q,), (Q,)
+    """Samples of two arms that are so far apart, in units of the tolerance, until a quantile is shown to differ."""
+    p = np.array(tolerance.probabilities)
+    with np.errstate(divide="ignore"):
+        each = np.square(_width(level) * slopes / apart) * p * (1 - p)
+    return np.maximum(each, finite_after(tolerance, level))
 
 
 def _width(level: float) -> float:
@@ -201,7 +212,7 @@ def slopes_of(bets: QuantileBets, tolerance: QuantileTolerance) -> Array:  # (N,
     """How fast each quantile grows with its probability, about, in units of the tolerance."""
     p = np.array(tolerance.probabilities)
     step = np.minimum(p, 1 - p) / 2
-    below, above = (_scaled(bets.estimates((p + sign * step).tolist()), tolerance) for sign in (-1, 1))
+    below, above = (scaled(bets.estimates((p + sign * step).tolist()), tolerance) for sign in (-1, 1))
     return np.asarray((above - below) / (2 * step))
 
 
@@ -211,7 +222,7 @@ def finite_after(tolerance: QuantileTolerance, level: float) -> float:
     return float((level + _EXTRA) / np.minimum(p, 1 - p).min())
 
 
-def _scaled(values: Array, tolerance: QuantileTolerance) -> Array:  # (N, Q)
+def scaled(values: Array, tolerance: QuantileTolerance) -> Array:  # (N, Q)
     """Values in units of the tolerance; NaN where a ratio has no meaning."""
     limits = tolerance.limits
     with np.errstate(divide="ignore", invalid="ignore"):
