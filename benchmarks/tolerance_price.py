@@ -86,16 +86,20 @@ def looks(name: str, seed: int) -> list[Look]:
     """The predictions of one run."""
     laws, tolerance = INSTANCES[name]
     rng = np.random.default_rng([seed, 11])
-    before = kabc.plan(pilot=[law(PILOT, rng) for law in laws], tolerance=tolerance, progress=False)
+    k = WITH_K.get(name)
+    before = None  # a plan is for K or for a tolerance
+    if k is None:
+        before = kabc.plan(
+            pilot=[law(PILOT, rng) for law in laws], tolerance=tolerance, progress=False
+        ).expected_samples
     seen: list[tuple[int, int | None]] = []
 
     def listen(now: Snapshot) -> None:
         seen.append((now.n_samples, None if now.forecast is None else now.n_samples + now.forecast))
 
-    k = WITH_K.get(name)
     result = kabc.cluster(laws, k, tolerance=tolerance, seed=seed, progress=False, on_round=listen)
     total = result.n_samples
-    found = [Look("pilot", before.expected_samples, total)]
+    found = [Look("pilot", before, total)]
     for part in PARTS:
         at = next((one for one in reversed(seen) if one[0] <= part * total), seen[0])
         found.append(Look(percent(part), at[1], total))

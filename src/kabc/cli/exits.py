@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kabc.core.words import did_you_mean, shown
 
 if TYPE_CHECKING:
+    from kabc.results.outliers import OutliersResult
     from kabc.results.values import Result
 
 DECIDED = 0
@@ -24,6 +25,7 @@ CHANGED = 5
 DOUBTFUL = 6
 
 _OF_VERDICT = {"same": DECIDED, "different": CHANGED, "open": UNDECIDED}
+_OF_ODD_ONES = {"odd": CHANGED, "none": DECIDED, "open": UNDECIDED, "doubtful": DOUBTFUL}
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
 # names of Python settings in messages
@@ -84,6 +86,11 @@ def unreadable(error: Any) -> str:
 
 def _option(name: str) -> str:
     return _SPELLED.get(name, "--" + name.replace("_", "-"))
+
+
+def of_odd_ones(result: OutliersResult) -> int:
+    """The exit code of odd ones out."""
+    return _OF_ODD_ONES[result.status]
 
 
 def of_result(result: Result) -> int:

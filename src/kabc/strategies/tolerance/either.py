@@ -150,11 +150,18 @@ class Either(Stepwise):
 
     @property
     def forecast(self) -> Array | None:  # (N,)
-        """About how many more samples of each arm it takes: by the one that will be done first, as far as is known."""
+        """About how many more samples of each arm it takes: by the one that will be done first, as far as is known.
+
+        An exact answer that cannot be foreseen may come soon. So the tolerance alone counts from half of its way on.
+        """
         if self.stopped and self._status != "exhausted":
             return None
-        known = [more for one in self._parts if one.status != "stalled" and (more := one.forecast) is not None]
-        return min(known, key=lambda more: float(more.sum()), default=None)
+        exact, within = self.exact.forecast, self.within.forecast
+        if exact is not None and within is not None:
+            return min(exact, within, key=lambda more: float(more.sum()))
+        if exact is None and within is not None and within.sum() > self.n_samples and not self.exact.stopped:
+            return None
+        return within if exact is None else exact
 
     def recommend(self) -> Partition:
         return self._ended.recommend()
