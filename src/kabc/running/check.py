@@ -22,7 +22,7 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
-from kabc.strategies.gate.strategy import PILOT
+from kabc.strategies.gate.strategy import LINGER, PILOT
 from kabc.strategies.tolerance.reading import is_about_quantiles
 
 REST = "rest"  # all other arms
@@ -118,6 +118,8 @@ def check(
         _expect_block(block, sources)
         sources.strings = Strings(types if opened is arms else None)
         settings = read_tolerance(settings, sources, opened, types)
+        if watch and any(one.remaining is None for one in sources.arms):
+            settings = replace(settings, options={**settings.options, "linger": LINGER})
         if not is_about_quantiles(settings.tolerance, sources.columns):
             _expect_pilot(max_samples, block if isinstance(block, int) else 1)
         return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)

@@ -30,7 +30,7 @@ from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
 from kabc.core.kernels import Kernel
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import whole_number
+from kabc.core.settings import positive_number, whole_number
 from kabc.core.tolerances import Equivalents, Tolerance, parse
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
@@ -44,13 +44,16 @@ from kabc.strategies.gate.shares import GateShares
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 
+LINGER = 2.5  # times the samples that tell two live arms apart: then a drift that did it has most likely been seen
 PILOT, FEWEST = 60, 10  # samples of each arm in the pilot; fewer where there are not as many
 
 
 class Gate(TwoArms):
     """Arm 1 against arm 0, the reference: the same within a tolerance, or different.
 
-    Parameters are those of `ToleranceKABC`. There are two arms.
+    Parameters are those of `ToleranceKABC`, and `linger`. An arm that drifts is told apart from another one before its
+    own samples show the drift. So of live arms "different" is said after `linger` times the samples that told them
+    apart.
 
     Examples
     --------
@@ -79,8 +82,11 @@ class Gate(TwoArms):
         seed: int = 0,
         block: int = 1,
         categories: Sequence[str] = (),
+        linger: float = 1.0,
     ) -> None:
         super().__init__(n_arms, n_clusters, delta)
+        self.linger = positive_number("linger", linger)
+        self._told_after = 0  # samples (blocks) of each arm when the two were told apart; 0: they were not yet
         self.block = whole_number("block", block, 1)
         self.kernel = kernel
         self.tolerance = tolerance
@@ -125,6 +131,8 @@ class Gate(TwoArms):
         self._take(rows)
         learning.absorb(lesson)
         found.conclude(len(self._rounds) + 1)
+        if self.differ and not self._told_after:
+            self._told_after = int(learning.counts[0])
         if self._settled():
             self._status = "decided"
         self._close_round(int(learning.counts.max()), self.n_groups_at_least)
@@ -170,6 +178,8 @@ class Gate(TwoArms):
         if margins is None or verdict != DIFFERENT:
             return verdict == SAME
         assert self._ruler is not None
+        if self._found.learning.counts[0] < self.linger * self._told_after:
+            return False  # a drift might have made the difference, and would not show yet
         if margins.apart() >= margins.eps:
             return True
         waited = margins.n / self._ruler.needed(self.shares.same_limits[0], 1)

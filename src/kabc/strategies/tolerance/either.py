@@ -41,18 +41,19 @@ def tolerance_strategy(
     block: int = 1,
     check_k: bool = True,
     gate: bool = False,
+    linger: float = 1.0,
     categories: Sequence[str] = (),
 ) -> Within | Either | Gate | QuantileGate:
     """Tolerance KABC, or Quantile KABC; with a number of groups beside Anytime KABC, on the same samples.
 
-    With `gate`, the two arms of `kabc.check`.
+    With `gate`, the two arms of `kabc.check`; `linger` is for those that are live.
     """
     options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
     options["categories"] = categories
     if gate:
         if is_about_quantiles(tolerance, columns):
             return QuantileGate(n_arms, n_clusters, delta, tolerance=tolerance, columns=columns, block=block)
-        return Gate(n_arms, n_clusters, delta, tolerance=tolerance, **options)
+        return Gate(n_arms, n_clusters, delta, tolerance=tolerance, linger=linger, **options)
     if n_clusters is None:
         return _within(n_arms, delta, tolerance, options)
     return Either(n_arms, n_clusters, delta, tolerance=tolerance, check_k=check_k, **options)
