@@ -39,11 +39,17 @@ _VALUED = re.compile(_WITH_EQUALS)
 # keys of a file
 _KEY = re.compile(r"\b(rate|concurrency|max_wait|price|max_spend|value|prompts|headers|body)=(?=[\s,;:.)]|$)")
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
+# a tolerance for several columns or quantiles
+_ENTRY = re.compile(r"'([^']*)': '?([\w.% ]+)'?")
+_MAPPING = re.compile(rf"\{{{_ENTRY.pattern}(?:, {_ENTRY.pattern})*\}}")
 _ADVICE = {
     "Try a larger number of groups.": "Try a larger --clusters.",
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
     "use kabc.cluster with a tolerance": "use kabc run --tolerance",
+    "ask kabc.cluster or kabc.check, which know quantiles": "ask kabc run or kabc check, which know quantiles",
+    "kabc show prints it, kabc.OutliersResult.load reads it": "kabc show prints it",
+    ", a function from a pool of samples to a changed pool,": "",
     "to compare two arms use kabc.cluster": "to compare two arms use kabc run or kabc check",
     ", or pass a kernel with a fixed bandwidth": "",
     "declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)": "use --strategy anytime, which needs no kernel",
@@ -62,7 +68,8 @@ def for_the_shell(message: str) -> str:
     text = _KEY.sub(r"\1", text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
     # last, because a column may have the name of a setting
-    return _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
+    text = _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
+    return _MAPPING.sub(lambda found: quote(", ".join(f"{one[0]}={one[1]}" for one in _ENTRY.findall(found[0]))), text)
 
 
 def unreadable(error: Any) -> str:

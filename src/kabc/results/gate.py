@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME
-from kabc.core.words import counted, named, percent
+from kabc.core.words import counted, named, percent, two_digits
 from kabc.results import gate_quantiles
 from kabc.results.effects.words import contrast_text, described, estimates
 from kabc.results.within import rounded_down, rounded_up
@@ -185,11 +185,6 @@ def _so_far(result: Result) -> str:
 def _missing(result: Result) -> str:
     """What it would take, where that can be told."""
     more = max(result.needs.values(), default=0) if result.needs else 0
-    return (
-        f"; for {_near(result).removeprefix('within ')} about {_rounded(more):,} more samples of each" if more else ""
-    )
-
-
-def _rounded(count: int) -> int:
-    """Two digits: an estimate should not look exact."""
-    return count if count < 10 else round(count, 1 - math.floor(math.log10(count)))
+    asked = _near(result).removeprefix("within ")
+    unit = "rows" if result.status == "exhausted" else "samples"
+    return f"; for {asked} about {two_digits(more):,} more {unit} of each" if more else ""

@@ -23,6 +23,7 @@ from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
 from kabc.strategies.gate.strategy import LINGER, PILOT
+from kabc.strategies.tolerance.quantiles import FIRST
 from kabc.strategies.tolerance.reading import is_about_quantiles
 
 REST = "rest"  # all other arms
@@ -120,8 +121,11 @@ def check(
         settings = read_tolerance(settings, sources, opened, types)
         if watch and any(one.remaining is None for one in sources.arms):
             settings = replace(settings, options={**settings.options, "linger": LINGER})
-        if not is_about_quantiles(settings.tolerance, sources.columns):
-            _expect_pilot(max_samples, block if isinstance(block, int) else 1)
+        if is_about_quantiles(settings.tolerance, sources.columns):
+            _expect_first(max_samples, 2 * FIRST, "")
+        else:
+            pilot = 2 * PILOT * (block if isinstance(block, int) else 1)
+            _expect_first(max_samples, pilot + 1, f", {pilot:,} of them for a pilot, which is not tested")
         return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)
@@ -138,13 +142,11 @@ def _expect_block(block: object, sources: Sources) -> None:
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
 
 
-def _expect_pilot(max_samples: object, block: int) -> None:
+def _expect_first(max_samples: object, needed: int, why: str) -> None:
     """Refuse a budget that is spent before anything is tested."""
-    pilot = 2 * PILOT * block
-    if max_samples is not None and whole_number("max_samples", max_samples, 1) <= pilot:
+    if max_samples is not None and whole_number("max_samples", max_samples, 1) < needed:
         raise SettingsError(
-            f"max_samples={max_samples} is not more than the {pilot:,} samples of the pilot of a check, which are not "
-            "tested; raise it, or leave it out"
+            f"max_samples={max_samples} is too small: {needed:,} are needed at least{why}; raise it, or leave it out"
         )
 
 

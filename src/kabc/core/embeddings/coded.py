@@ -46,9 +46,10 @@ class CodedFeatures(FiniteKernel):
 
     def features(self, x: NDArray[Any]) -> Array:  # (n, d) -> (n, D)
         each = math.sqrt(1 / (len(self.places) + len(self.levels)))
-        parts = [each * _indicators(x[:, place], known) for place, known in self.levels]
+        parts: list[Array] = [each * _indicators(x[:, place], known) for place, known in self.levels]
         if self.numbers is not None:
-            parts.insert(0, math.sqrt(self._weight) * self.numbers.features(x[:, list(self.places)]))
+            seen = self.numbers.features(x[:, list(self.places)]).astype(np.float64)
+            parts.insert(0, math.sqrt(self._weight) * seen)
         return np.concatenate(parts, axis=1)
 
 

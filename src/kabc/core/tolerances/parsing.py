@@ -254,6 +254,8 @@ def _refuse_sign(what: str) -> NoReturn:
 
 def _read_text(said: str, what: str) -> tuple[Unit, float]:
     found = _NUMBER.fullmatch(" ".join(said.casefold().split()))
+    if found is None and probability(said) is not None:
+        raise SettingsError(f"{what} names a quantile; say by how much it may differ: '{said.strip()}=2%'")
     if found is None:
         raise SettingsError(f"{what} does not begin with a number; say '2%', '0.2 sd', '1% outliers' or a number")
     number, unit = found.groups()
@@ -264,7 +266,7 @@ def _read_text(said: str, what: str) -> tuple[Unit, float]:
     if unit not in _UNITS:
         raise SettingsError(
             f"{what} has the unit {unit!r}, which is not known; a number alone is in the unit of the column: "
-            f"write {number}; other units are '%', 'sd' and '% outliers'"
+            f"write {number}; other units are '%', 'sd', '% outliers' and 'kernel distance'"
         )
     try:
         return _UNITS[unit], float(number)

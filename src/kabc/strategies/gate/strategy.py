@@ -195,12 +195,11 @@ class Gate(TwoArms):
         seems = self._margins.estimate if self.differ else 0.0
         if seems >= eps:
             return None
-        within = self._margins.within()
+        within, left = self._margins.within(), 1 - seems / eps
+        total = self._ruler.needed(self.shares.same_limits[0], 1) / left**2  # a bet on sameness is tuned for the end
         if math.isfinite(within):  # what is above the distance shrinks as the root of n grows
-            more = n * ((within - seems) / (eps - seems)) ** 2 - n
-        else:
-            more = self._ruler.needed(self.shares.same_limits[0], 1)
-        return np.full(2, max(more, 1.0) * self.block)
+            total = min(max(total, (1 + pace.GROWTH) * n), n * ((within - seems) / (eps - seems)) ** 2)
+        return np.full(2, max(total - n, 1.0) * self.block)
 
     # ------------------------------------------------------------ what people see
 

@@ -15,7 +15,10 @@ _ONE = ("value",)  # a column without a name
 def by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
     """A tolerance that is a distance of distributions, not of single quantiles."""
     if isinstance(tolerance, QuantileTolerance):
-        raise SettingsError(f"tolerance {tolerance.words} is about quantiles; use the strategy for quantiles")
+        raise SettingsError(
+            f"tolerance {tolerance.words} is about quantiles, and here whole distributions are compared; say '2%' or "
+            "'0.2 sd', or ask kabc.cluster or kabc.check, which know quantiles"
+        )
     return tolerance
 
 
