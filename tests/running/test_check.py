@@ -52,7 +52,7 @@ def test_too_few_rows_say_what_is_known_and_what_is_missing() -> None:
     assert result.samples_per_arm == {"old": 300, "new": 300}  # to the last row
     first = str(result).split("\n")[0]
     assert first.startswith("not known: within 0.") and "for 0.2 standard deviations about" in first
-    assert "more samples of each" in first
+    assert "more rows of each" in first
 
 
 def test_a_table_with_fewer_rows_than_a_pilot_gets_a_smaller_pilot_and_a_tiny_one_none() -> None:
@@ -87,7 +87,7 @@ def test_only_arms_that_are_named_are_drawn() -> None:
         ({"this": ["v1"]}, "is not an arm"),
         ({"tolerance": None}, "a check needs a tolerance"),
         ({"tolerance": "-2%"}, "has a sign"),
-        ({"max_samples": 100}, "not more than the 120 samples of the pilot"),
+        ({"max_samples": 100}, "121 are needed at least, 120 of them for a pilot"),
         ({"block": "auto", "same_as": ["v1", "v3"]}, "pass a length"),
         ({"delta": 2}, "delta"),
     ],

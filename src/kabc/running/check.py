@@ -13,8 +13,9 @@ from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
 from kabc.core.words import did_you_mean
 from kabc.results.values import Result
-from kabc.running.cluster import Place, run_on
+from kabc.running.cluster import run_on
 from kabc.running.inputs import Reading, TableLike
+from kabc.running.intake import Intake
 from kabc.running.pooling import pooled_sources
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
@@ -22,6 +23,7 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
+from kabc.running.workers import Place
 from kabc.strategies.gate.strategy import LINGER, PILOT
 from kabc.strategies.tolerance.quantiles import FIRST
 from kabc.strategies.tolerance.reading import is_about_quantiles
@@ -115,18 +117,19 @@ def check(
             opened = reading.opened(arms, False, settings.seed, texts=True)
         given = named_arms(opened, names)
         reference = _reference([name for name, _ in given], this, same_as)
-        sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
+        sources, watched = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
         _expect_block(block, sources)
-        sources.strings = Strings(types if opened is arms else None)
-        settings = read_tolerance(settings, sources, opened, types)
+        strings = Strings(types if opened is arms else None)
+        intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
+        settings = read_tolerance(settings, intake, types)
         if watch and any(one.remaining is None for one in sources.arms):
             settings = replace(settings, options={**settings.options, "linger": LINGER})
-        if is_about_quantiles(settings.tolerance, sources.columns):
+        if is_about_quantiles(settings.tolerance, intake.columns):
             _expect_first(max_samples, 2 * FIRST, "")
         else:
             pilot = 2 * PILOT * (block if isinstance(block, int) else 1)
             _expect_first(max_samples, pilot + 1, f", {pilot:,} of them for a pilot, which is not tested")
-        return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)
+        return replace(run_on(settings, sources, intake, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)
         if isinstance(so_far, Result):

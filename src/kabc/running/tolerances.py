@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
-from kabc.arms.values import Encoder
+from kabc.arms.values import Encoder, Kind
 from kabc.core.tolerances import parse
+from kabc.running.intake import Intake
 from kabc.running.settings import Settings
-from kabc.running.sources import Sources
-from kabc.running.strings import Strings
 
 
 class Kinds(NamedTuple):
@@ -29,17 +28,17 @@ def kinds_of(columns: tuple[str, ...], types: Mapping[str, str]) -> Kinds:
     )
 
 
-def read_tolerance(settings: Settings, sources: Sources, opened: object, types: Any) -> Settings:
+def read_tolerance(settings: Settings, intake: Intake, types: Mapping[str, str] | None) -> Settings:
     """The settings with the tolerance that is meant. `types`: of texts that live arms return, as far as declared."""
     if settings.tolerance is None or not isinstance(settings.chosen, str):
         return settings
-    declared: Mapping[str, str] = getattr(opened, "types", None) or types or {}
-    if not sources.columns and set(declared) == {"value"}:  # a live arm that returns one text
-        sources.columns = Encoder(("value",), dict(declared)).names  # type: ignore[arg-type]
-    if isinstance(sources.strings, Strings) and not sources.columns:
-        sources.strings.tolerance = settings.tolerance  # what the texts are is not known before the first round
-    if not sources.columns:
+    declared = intake.facts.types or types or {}
+    if not intake.columns and set(declared) == {"value"}:  # live arms that return one text
+        intake.columns = Encoder(("value",), cast(Mapping[str, Kind], declared)).names
+    if not intake.columns:
+        if intake.strings is not None:
+            intake.strings.tolerance = settings.tolerance  # what texts are is not known before the first round
         return settings
-    kinds = kinds_of(sources.columns, declared)
-    said = parse(settings.tolerance, sources.columns, *kinds)
-    return replace(settings, tolerance=said, categories=kinds.categories)
+    kinds = kinds_of(intake.columns, declared)
+    said = parse(settings.tolerance, intake.columns, *kinds)
+    return replace(settings, tolerance=said, columns=intake.columns, categories=kinds.categories)
