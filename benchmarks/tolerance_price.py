@@ -41,7 +41,7 @@ def latency(median: float) -> Law:
     return lambda n, rng: rng.lognormal(np.log(median), 0.3, n)
 
 
-INSTANCES: dict[str, tuple[list[Law], object]] = {
+INSTANCES: dict[str, tuple[list[Law], str | dict[str, str | float]]] = {
     "12 equal arms, 0.5 sd": ([normal(0.0)] * 12, "0.5 sd"),
     "12 equal arms, 0.2 sd": ([normal(0.0)] * 12, "0.2 sd"),
     "6 latencies, 5 %": ([latency(20.0)] * 6, "5%"),

@@ -297,11 +297,14 @@ def test_categories_are_compared_by_their_shares_whatever_their_codes_are(tmp_pa
     assert "tolerance: 10 % outliers, as much as status: 10 % outliers" in str(same)
 
 
+def grouped(arms: Any, **given: Any) -> kabc.Result:
+    return kabc.cluster(arms, progress=False, **given)
+
+
 def test_a_change_that_categories_cannot_have_is_refused_before_a_sample_is_drawn(tmp_path: Path) -> None:
     table = statuses(tmp_path / "t.csv", 90)
     for values, tolerance in (("status", "2%"), ("status", {"p50": "2%"}), ("note", "0.2 sd")):
-        for ask in (check, lambda arms, **given: kabc.cluster(arms, progress=False, **given)):
-            given: dict[str, Any] = {"this": "a"} if ask is check else {}
+        for ask, given in ((check, {"this": "a"}), (grouped, {})):
             with pytest.raises(kabc.SettingsError, match=f"{values} holds .*'1% outliers'") as error:
                 ask(table, arm="host", values=values, tolerance=tolerance, **given)
             assert error.value.result is None

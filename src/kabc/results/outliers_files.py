@@ -163,7 +163,7 @@ def _result_of(document: OutliersDocument) -> OutliersResult:
     drawn = _array("samples_per_arm", saved.samples_per_arm, n_arms, "int")
     if drawn.min() < 0:
         raise ValueError(f"samples_per_arm: {drawn.min()} is negative")
-    for arm, *_ in (*saved.not_measured, *saved.assumptions):
+    for arm in [*(one[0] for one in saved.not_measured), *(one[0] for one in saved.assumptions)]:
         if arm is not None and not 0 <= arm < n_arms:
             raise ValueError(f"{arm} is no arm; arms are numbered 0 to {n_arms - 1}")
     with_samples = zip(names, saved.samples, strict=True)

@@ -200,7 +200,7 @@ def told_after(tolerance: QuantileTolerance, level: float, slopes: Array, apart:
     p = np.array(tolerance.probabilities)
     with np.errstate(divide="ignore"):
         each = np.square(_width(level) * slopes / apart) * p * (1 - p)
-    return np.maximum(each, finite_after(tolerance, level))
+    return np.asarray(np.maximum(each, finite_after(tolerance, level)))
 
 
 def _width(level: float) -> float:
