@@ -201,8 +201,8 @@ def load_study(name: str, storage: StorageLike) -> Study:
     Examples
     --------
     >>> import kabc
-    >>> made = kabc.create_study("nightly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
-    >>> kabc.load_study("nightly", storage="kabc.db").names
+    >>> made = kabc.create_study("weekly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
+    >>> kabc.load_study("weekly", storage="kabc.db").names
     ('a', 'b')
     """
     store = open_storage(storage, create=False)
