@@ -86,6 +86,7 @@ class Gate(TwoArms):
     ) -> None:
         super().__init__(n_arms, n_clusters, delta)
         self.linger = positive_number("linger", linger)
+        self._enough = False  # a difference was large for long enough; live arms may linger after that
         self._told_after = 0  # samples (blocks) of each arm when the two were told apart; 0: they were not yet
         self.block = whole_number("block", block, 1)
         self.kernel = kernel
@@ -169,7 +170,7 @@ class Gate(TwoArms):
             return OPEN
         if self._margins.are_same:
             return SAME
-        above = max(self._margins.apart(), self._margins.estimate) >= self._margins.eps
+        above = self._enough or max(self._margins.apart(), self._margins.estimate) >= self._margins.eps
         return DIFFERENT if above and self.differ else OPEN
 
     def _settled(self) -> bool:
@@ -178,13 +179,11 @@ class Gate(TwoArms):
         if margins is None or verdict != DIFFERENT:
             return verdict == SAME
         assert self._ruler is not None
-        if self._found.learning.counts[0] < self.linger * self._told_after:
-            return False  # a drift might have made the difference, and would not show yet
-        if margins.apart() >= margins.eps:
-            return True
         waited = margins.n / self._ruler.needed(self.shares.same_limits[0], 1)
         clear = margins.estimate >= margins.eps + CLEARLY * margins.error
-        return waited >= PATIENCE or (waited >= 1 and clear)
+        self._enough |= margins.apart() >= margins.eps or waited >= PATIENCE or (waited >= 1 and clear)
+        # before that, a drift might have made the difference, and would not show yet
+        return self._enough and bool(self._found.learning.counts[0] >= self.linger * self._told_after)
 
     @property
     def forecast(self) -> Array | None:  # (2,)
