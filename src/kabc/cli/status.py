@@ -203,6 +203,8 @@ class Status:
         parts = [] if number is None else [f"arm {self.arm(number)}"]
         if note.kind == "limits":
             return shown(f"limits: {_budget(body.get('before'))} before, {_budget(body.get('now'))} now")
+        if note.kind == "worker-effect":
+            return shown(f"{note.kind}: {body.get('line', '')}")
         parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
         return shown(note.kind + (f": {', '.join(parts)}" if parts else ""))
 
