@@ -39,7 +39,7 @@ MORE: dict[str, Callable[[], Strategy]] = {
     "anytime, paired": lambda: kabc.AnytimeKABC(4, 2, 0.1, paired=True),
     "tolerance and K": lambda: tolerant(n_clusters=2, tolerance="0.5 sd"),
     "tolerance, quantiles": lambda: tolerant(tolerance={"p50": 1, "p90": 2}),
-    "gate": lambda: Gate(4, None, 0.1, tolerance="0.5 sd"),
+    "gate": lambda: Gate(2, None, 0.1, tolerance="0.5 sd"),
     "kabc, features": lambda: kabc.KABC(4, 2, 0.1, kabc.RandomFeatures(Gaussian(2.0)), keep_samples=True),
 }
 ALL = [*strategies(), *MAKERS, *MORE]
@@ -151,7 +151,7 @@ def test_arrays_come_back_with_their_types_their_order_in_memory_and_as_writeabl
         np.asfortranarray(base[0]),
         np.zeros((0, 3)),
     ]
-    odd += [np.array("x"), np.array(["a", "bcd"]), np.array([None, "a", (1, 2)], dtype=object), fixed]
+    odd += [np.zeros((0, 3)), np.array("x"), np.array(["a", "bcd"]), np.array([None, "a", (1, 2)], dtype=object), fixed]
     back = thaw(freeze(odd, MARK), MARK)
     for one, two in zip(odd, back, strict=True):
         assert np.array_equal(one, two)

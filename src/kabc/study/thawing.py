@@ -1,4 +1,4 @@
-"""From nodes and blobs back to objects (the table is in `graphs.py`). What it reads may be made up: it checks all of it.
+"""From nodes and blobs back to objects (the table is in `graphs.py`). What it reads may be made up: all is checked.
 
 Objects are made without calling their classes. First all that can be made empty, then each node is filled, in order.
 """
@@ -133,7 +133,7 @@ class _Thawing:
         (sequence,) = self._values(seeds)
         if not isinstance(sequence, np.random.SeedSequence):
             raise TypeError("a random generator without its seed sequence")
-        bits = np.random.PCG64(sequence)
+        bits: Any = np.random.PCG64(sequence)
         bits.state = state
         self._made[number] = np.random.Generator(bits)
 
