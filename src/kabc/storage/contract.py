@@ -29,7 +29,8 @@ class StudyRecord:
     """A study as it is kept.
 
     `spec` is the question and never changes. `facts` is what the first process that had the arms knew of them, written
-    once. `limits` may change: the budget. `revision` grows with every change of the study.
+    once. `limits` may change: the budget. `revision` grows with every change of the study, its tickets and notes;
+    signs of life (renewed leases, the step) and snapshots are no change.
     """
 
     id: int
@@ -57,7 +58,8 @@ class NewTicket:
 class Ticket:
     """A ticket as it is kept. `place` is its place in the round: tickets are dealt and consumed in this order.
 
-    `lease` is the number of its latest lease, 0 before the first one. `deaths` are the leases that lapsed.
+    `lease` is the number of its latest lease, 0 before the first one. `deaths` are the leases that lapsed: each is
+    counted when the ticket is leased again, or when its worker is buried.
     """
 
     id: int
@@ -171,7 +173,7 @@ class Storage(Protocol):
         """Replace the state, with a note of the state's name."""
 
     def end(self, study: int, last_round: int, answer: Json) -> StudyRecord:
-        """The rounds up to `last_round` are told, and there is an answer: the state is "ended"."""
+        """The rounds up to `last_round` are told, as by `open_round`, and there is an answer: the state is "ended"."""
 
     def summary(self, study: int) -> Summary:
         """Figures of a study."""
@@ -179,9 +181,11 @@ class Storage(Protocol):
     # ------------------------------------------------------------ rounds and tickets
 
     def open_round(self, study: int, number: int, tickets: Sequence[NewTicket]) -> list[Ticket]:
-        """Write the ask of a round with its tickets; the round before is told by this.
+        """Write the ask of a round with its tickets; the rounds before are told by this.
 
-        If the round is there already, nothing changes. Returns the tickets that count, in their order.
+        If the round is there already, nothing changes. Returns the tickets that count, in their order. A number below
+        the latest one that was not opened is refused. Tickets of told rounds that are not done never will be: they are
+        "failed", and what is handed in for them is superseded.
         """
 
     def tickets(self, study: int, number: int) -> list[Ticket]:
@@ -198,11 +202,18 @@ class Storage(Protocol):
     ) -> Answered:
         """Hand in what was drawn, and lease up to `want` tickets of these arms (None: of any) for so many seconds.
 
-        Open tickets and those whose lease lapsed are leased, the lowest place first; none of a study that is not
-        "running". A draw counts ("done") if its lease is still the latest one of the ticket. Handing in the same draw
-        again is "done" again, and changes nothing. Otherwise it is "superseded": the draw is kept as late, with a note.
-        A failure that is final makes the ticket "failed", one that is not makes it "open"; both with a note.
+        Open tickets of the latest round and those whose lease lapsed are leased, the lowest place first; none of a
+        study that is not "running". A lapsed lease that is leased anew is noted as "lapsed".
+
+        A draw counts ("done") if its lease is still the latest one of the ticket, lapsed or not. Handing in the same
+        draw again is "done" again, and changes nothing. Otherwise it is "superseded": the draw is kept as late, with a
+        note of kind "superseded", once. A failure that is final makes the ticket "failed" (a note "failed"), one that
+        is not makes it "open" (a note "returned"): with both the lease is over, and rows that come later are
+        superseded.
         """
+
+    def reopen(self, study: int, note: Json) -> int:
+        """Failed tickets of the latest round are open again, with a note of kind "reopened". Returns how many."""
 
     def renew(self, study: int, worker: str, held: Mapping[int, int], seconds: float) -> set[int]:
         """Renew the leases held (ticket id -> lease number), and the worker's last-seen time.
@@ -212,7 +223,7 @@ class Storage(Protocol):
         """
 
     def bury(self, study: int, worker: str, *, counted: bool) -> int:
-        """The worker's process is known to be dead: its leases lapse now. Returns how many did.
+        """The worker's process is known to be dead: its leases lapse now, with a note "lapsed". Returns how many did.
 
         `counted`: they count as deaths of their tickets. Not so where people stopped the process themselves.
         """
