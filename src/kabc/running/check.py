@@ -16,6 +16,7 @@ from kabc.core.words import did_you_mean
 from kabc.results.values import Result
 from kabc.running.cluster import Place, run_on
 from kabc.running.inputs import Reading, TableLike
+from kabc.running.intake import Intake
 from kabc.running.pooling import codes_of, pooled_sources
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
@@ -114,12 +115,13 @@ def check(
             opened = reading.opened(arms, False, settings.seed, texts=True)
         given = named_arms(opened, names)
         reference = _reference([name for name, _ in given], this, same_as)
-        sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
+        sources, watched = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
         _expect_block(block, sources)
-        sources.strings = Strings(types if opened is arms else None)
-        if sources.columns:
-            settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
-        return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)
+        strings = Strings(types if opened is arms else None)
+        intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
+        if intake.columns:
+            settings = replace(settings, tolerance=parse(tolerance, intake.columns, codes_of(opened)))
+        return replace(run_on(settings, sources, intake, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)
         if isinstance(so_far, Result):

@@ -15,6 +15,7 @@ from kabc.core.samples import describe
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
+from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.run import Run
@@ -25,6 +26,7 @@ from kabc.running.strings import Strings
 from kabc.running.watch import Watch
 from kabc.running.workers import OnWorkerLoss, Workers
 from kabc.strategies.base import Strategy
+from kabc.study.ledger import private_ledger
 
 __all__ = ["KernelChoice", "cluster"]
 
@@ -198,10 +200,11 @@ def cluster(
         if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
             settings = replace(settings, kernel=suitable_kernel(opened))
         sources = Sources(opened, names, settings.seed)
-        sources.strings = Strings(types if opened is arms else None) if settings.bets else None
-        settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
-        sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
-        return run_on(settings, sources, place, show, on_round, started)
+        settings = settings.with_paired(sources.paired)
+        strings = Strings(types if opened is arms else None) if settings.bets else None
+        watched = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
+        intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
+        return run_on(settings, sources, intake, place, show, on_round, started)
     finally:
         show.done()
 
@@ -226,16 +229,23 @@ class Place:
 
 
 def run_on(
-    settings: Settings, sources: Sources, place: Place, show: Ticker, on_round: Listener | None, started: float
+    settings: Settings,
+    sources: Sources,
+    intake: Intake,
+    place: Place,
+    show: Ticker,
+    on_round: Listener | None,
+    started: float,
 ) -> Result:
     """Run to the end, and close the arms, however it ends."""
-    settings = replace(settings, columns=sources.columns)
+    settings = replace(settings, columns=intake.columns)
     sources.workers = place.workers_for(sources.arms)
     listeners = [] if on_round is None else [on_round]
     with run_interrupts(show) as interrupts:
         try:
             sources.check_workers()
-            result = Run(settings, sources, show, listeners, started, interrupts).result()
+            ledger = private_ledger(sources.facts, settings.seed)
+            result = Run(settings, sources, intake, ledger, show, listeners, started, interrupts).result()
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from kabc.arms.base import Arm
-from kabc.running.draws import one_at_a_time
 
 OnWorkerLoss = Literal["redraw", "encode", "raise"]
 
@@ -69,3 +68,8 @@ class Workers:
 def waits(arm: Arm) -> bool:
     """Whether a draw of this arm is mostly waiting."""
     return bool(getattr(arm, "waits", False))
+
+
+def one_at_a_time(arm: Arm) -> bool:
+    """Whether the arm is to be drawn sample by sample, in turn with others."""
+    return bool(getattr(arm, "one_at_a_time", False))

@@ -213,7 +213,10 @@ class Storage(Protocol):
         """
 
     def reopen(self, study: int, note: Json) -> int:
-        """Failed tickets of the latest round are open again, with a note of kind "reopened". Returns how many."""
+        """Failed tickets of the latest round are open again, with a note of kind "reopened". Returns how many.
+
+        Their deaths are forgotten: people have seen to the cause.
+        """
 
     def renew(self, study: int, worker: str, held: Mapping[int, int], seconds: float) -> set[int]:
         """Renew the leases held (ticket id -> lease number), and the worker's last-seen time.

@@ -100,10 +100,10 @@ class Deck:
         return True
 
     def reopen(self, tickets: Iterable[Ticket]) -> int:
-        """Failed ones are open again. Returns how many."""
+        """Failed ones are open again, and their deaths are forgotten. Returns how many."""
         failed = [ticket for ticket in tickets if ticket.state == "failed"]
         for ticket in failed:
-            self._change(ticket, "open", lease=ticket.lease)
+            self._change(ticket, "open", lease=ticket.lease, deaths=-ticket.deaths)
             heappush(self._next, (ticket.place, ticket.id))
         return len(failed)
 

@@ -1,0 +1,190 @@
+"""What one process draws for a study: tickets are leased, drawn here or on an executor, and handed in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.arms.base import go_to
+from kabc.arms.failures import SpendError
+from kabc.core.errors import ArmError, KabcError
+from kabc.core.samples import as_rows, two_dimensional
+from kabc.core.words import counted
+from kabc.running.away import Away
+from kabc.running.progress import Ticker
+from kabc.running.sources import Sources
+from kabc.storage.contract import Draw, Failure, Ticket
+from kabc.study.ledger import Ledger
+from kabc.study.tickets import generators_of
+
+_LEASE_SECONDS = 60.0
+_EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
+_MOST_AT_ONCE = 500  # tickets
+
+
+class Shift:
+    """The tickets that this process draws.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of the study.
+    sources : Sources
+        The arms.
+    show : Ticker
+        Shows how far the round is.
+    n_before : callable
+        How many samples earlier rounds have brought.
+    """
+
+    def __init__(self, ledger: Ledger, sources: Sources, show: Ticker, n_before: Callable[[], int]) -> None:
+        self.sources, self.show = sources, show
+        self._ledger, self._n_before = ledger, n_before
+        self._finished: list[Draw | Failure] = []
+        self._held: dict[int, Ticket] = {}
+        self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
+        self._exchanged = time.perf_counter()
+        self._at_once = sources.workers.limit
+        self._drawn = [0] * len(sources)  # samples of each arm, by this process
+        self._n_done = self._n_samples = 0  # of the round, by this process
+
+    def work(self) -> int:
+        """Draw what can be leased now, and hand it in. Returns how many tickets that were."""
+        self._n_done = self._n_samples = 0
+        try:
+            leased = self.lease(self._wanted())
+            if not leased:
+                return 0
+            if self.sources.workers.executor is None:
+                while leased:
+                    for ticket in leased:
+                        self.draw(ticket)
+                    leased = self.lease(self._wanted())
+            else:
+                Away(self, leased).run()
+                self.lease(0)
+        except BaseException:
+            self._leave()
+            raise
+        return self._n_done
+
+    # ------------------------------------------------------------ leases
+
+    def lease(self, want: int) -> Sequence[Ticket]:
+        """Hand in what is done, and lease up to so many more tickets."""
+        finished, self._finished = self._finished, []
+        try:
+            answered = self._ledger.exchange(finished, want, None, _LEASE_SECONDS)
+        except BaseException:
+            self._finished = finished + self._finished
+            raise
+        now = time.perf_counter()
+        if finished and now > self._exchanged:
+            rate = len(finished) / (now - self._exchanged)
+            self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
+        self._exchanged = now
+        self._held |= {ticket.id: ticket for ticket in answered.leased}
+        return answered.leased
+
+    def more(self, idle: int) -> Sequence[Ticket]:
+        """Further tickets for an executor that has so few idle ones, if it is time to ask."""
+        if self._ledger.private:  # all tickets of the round were leased at once
+            return ()
+        if idle < self.sources.workers.limit or time.perf_counter() > self._exchanged + _EXCHANGE_SECONDS:
+            return self.lease(max(0, self._at_once - idle))
+        return ()
+
+    def _wanted(self) -> int:
+        return len(self._ledger.tickets) if self._ledger.private else self._at_once
+
+    def _leave(self) -> None:
+        """Give back what will not be drawn, and hand in what was."""
+        worker = self._ledger.worker
+        self._finished += [Failure(one.id, one.lease, worker, "", final=False) for one in self._held.values()]
+        self._held = {}
+        with suppress(KabcError):  # another error is being raised already
+            self.lease(0)
+
+    # ------------------------------------------------------------ draws
+
+    def draw(self, ticket: Ticket) -> None:
+        """Draw a ticket here."""
+        with self.show.during(self._line()):
+            self.take(ticket, self.task(ticket))
+
+    def task(self, ticket: Ticket) -> Callable[[], ArrayLike]:
+        """The draw of a ticket. It can be sent to another process; sent again, it draws the same."""
+        arm = self.sources.arms[ticket.arm]
+        if not self._ledger.private:  # otherwise nobody else draws
+            go_to(arm, ticket.start, self._drawn[ticket.arm])
+        self._began[ticket.id] = time.time(), getattr(arm, "n_paid", 0)
+        return partial(arm.draw, ticket.count, *generators_of(ticket, self._ledger.seed, self.sources.facts))
+
+    def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
+        """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
+        try:
+            rows = _own(get(), ticket.count)
+        except Exception as error:
+            self.lose(ticket)
+            raise self._failed(ticket, error) from (error.__cause__ if isinstance(error, KabcError) else error)
+        began, paid = self._began.pop(ticket.id, (0.0, 0))
+        n_paid = getattr(self.sources.arms[ticket.arm], "n_paid", paid) - paid
+        worker, ended = self._ledger.worker, time.time()
+        self._finished.append(Draw(ticket.id, ticket.lease, worker, rows, began, ended, max(n_paid, 0)))
+        del self._held[ticket.id]
+        self._drawn[ticket.arm] += ticket.count
+        self._n_done += 1
+        self._n_samples += ticket.count
+
+    def _failed(self, ticket: Ticket, error: Exception) -> KabcError:
+        """The error, of this arm; the ticket is given up, but for money that is spent: then another one may draw it."""
+        name = self.sources.names[ticket.arm]
+        if not isinstance(error, KabcError):
+            error = ArmError(f"its draw failed: {type(error).__name__}: {error}").of_arm(name)
+        elif error.arm is None:
+            error = error.of_arm(name)
+        final = not isinstance(error, SpendError)
+        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, error.what, final))
+        self._held.pop(ticket.id, None)
+        return error
+
+    def take_failed(self, ticket: Ticket) -> None:
+        """Count the ticket as failed samples, for which the arm has a value."""
+        source: Any = self.sources.arms[ticket.arm]
+        self.take(ticket, lambda: source.failed(ticket.count))
+
+    def lose(self, ticket: Ticket) -> None:
+        """Count a draw that was paid for, and gave nothing."""
+        self.sources.lost[ticket.arm] += ticket.count
+
+    def say(self) -> None:
+        """Show how far the round is."""
+        self.show(self._line())
+
+    def _line(self) -> str:
+        tickets = self._ledger.tickets
+        number = tickets[0].round if tickets else 0
+        return (
+            f"round {number}: drawing, {self._n_done} of {len(tickets)} draws done, "
+            f"{counted(self._n_before() + self._n_samples, 'sample')} so far"
+        )
+
+
+def _own(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
+    """A copy of as many samples as were asked for: an arm may write its next ones into what it has returned."""
+    try:
+        got = len(rows)  # type: ignore[arg-type]
+    except TypeError:
+        raise ArmError(
+            f"returned {rows!r} when asked for {count} samples; draw(n, rng) must return an array of n rows"
+        ) from None
+    if got != count:
+        raise ArmError(f"returned {got} samples when asked for {count}; draw(n, rng) must return exactly n rows")
+    array = as_rows(rows)
+    two_dimensional(array)  # refuses what is no row
+    return array.copy()
