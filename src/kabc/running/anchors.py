@@ -24,7 +24,7 @@ from kabc.core.arrays import Array
 from kabc.core.evidence.exchangeability import order_evidence
 from kabc.core.words import counted, percent
 from kabc.results.values import Assumption
-from kabc.running.draws import rng_of
+from kabc.study.tickets import rng_of
 from kabc.running.record import rows_of
 from kabc.running.watch import watched_columns
 

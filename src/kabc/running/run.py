@@ -78,7 +78,7 @@ class Run:
             stepper.close()
 
     def _spent(self) -> float:
-        return self.intake.price * (self.intake.n_samples + self.sources.n_lost(self.intake.drawn))
+        return self.intake.price * (sum(self.intake.new) + self.sources.n_lost(self.intake.new))
 
     # ------------------------------------------------------------ the answer
 
@@ -109,7 +109,7 @@ class Run:
             seconds=seconds,
             trace=rounds.tracer.trace(),
             failures=self.sources.failures,
-            n_lost=self.sources.n_lost(self.intake.drawn),
+            n_lost=self.sources.n_lost(self.intake.new),
             advice=advice,
             broken=rounds.telling,
         )

@@ -80,10 +80,11 @@ class Rounds:
 
     def asks(self) -> Script[Status]:
         """All rounds, until something ends them; how that ended."""
+        yield from self._anchors()
         yield from self._cut()
         kernel: Kernel | None = None
         if self.settings.by_kernel and isinstance(self.settings.chosen, str):
-            kernel, self.n_pilot = yield from chosen_kernel(self.settings, self.intake)
+            kernel, self.n_pilot = yield from chosen_kernel(self.settings, self.intake, self.number)
         strategy = self.settings.build(len(self.intake), kernel, self.affordable)
         self._refuse_rows_again(strategy)
         self.before = strategy.n_samples
@@ -96,9 +97,36 @@ class Rounds:
                 self.number += 1
                 self._tell(strategy, (yield self.number, request))
                 self._report(strategy, number)
+        yield from self._anchors_in_the_end()
         status = strategy.status or loop.reason
         assert status is not None
         return status
+
+    def _anchors(self) -> Script[None]:
+        """Draw new samples of arms with a record, and compare: then the record is read, or dropped."""
+        reuse, intake = self.intake.reuse, self.intake
+        if reuse is None:
+            return
+        reuse.check(self.settings.max_samples, self.settings.block)
+        self.settings = replace(self.settings, delta=self.settings.delta / reuse.share)
+        request = reuse.request()
+        if request:
+            yield self.number, request
+            self.number += 1
+        found = reuse.judge(intake.names, intake.seed, intake.columns)
+        if not found.passed:
+            self.notes.append(found.message())
+
+    def _anchors_in_the_end(self) -> Script[None]:
+        """Compare again, with as many new samples as it takes to see what could have told arms apart."""
+        reuse, intake = self.intake.reuse, self.intake
+        if reuse is None:
+            return
+        request = reuse.in_the_end(self.settings.max_samples)
+        if request:
+            self.number += 1
+            yield self.number, request
+        intake.changed = reuse.judge_again(intake.names, intake.seed, intake.columns)
 
     def _cut(self) -> Script[None]:
         """Find the length of the blocks if it is asked for, cut the pools into blocks, and look at their order."""
@@ -131,14 +159,15 @@ class Rounds:
             return False
         asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.intake)), 1), **request}
         short = set(self.intake.too_small(asked)) - strategy.arms_set_aside
-        if short:
-            strategy.set_aside(short)
-        return bool(short)
+        if not short or any(self.intake.ends_the_run(arm) for arm in short):
+            return False
+        strategy.set_aside(short)
+        return True
 
     def _forbids(self, request: Request) -> Status | None:
         if self.intake.too_small(request):  # a larger budget would not help, so this is the reason
             return "exhausted"
-        budget, total = self.settings.max_samples, self.intake.n_samples + sum(request.values())
+        budget, total = self.settings.max_samples, sum(self.intake.new) + sum(self.intake.rest(request).values())
         return "budget" if budget is not None and total > budget else None
 
     # ------------------------------------------------------------ what a round brings

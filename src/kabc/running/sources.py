@@ -140,6 +140,7 @@ def facts_of(arms: Sequence[Arm], about: NamedArms) -> Facts:
             paired=shares,
             in_order=callable(getattr(arm, "in_order", None)),
             in_blocks=hasattr(arm, "in_blocks"),
+            recorded=bool(getattr(arm, "recorded", False)),
         )
         for arm, shares in zip(arms, paired, strict=True)
     )

@@ -34,10 +34,19 @@ class Stepper(Generic[Found]):
         if self._asked is None and not self._run_on(lambda: next(self._script)):
             return False
         assert self._asked is not None
-        while (pieces := self._ledger.round(*self._asked, self._intake.drawn)) is not None:
+        while (pieces := self._round(*self._asked)) is not None:
             if not self._run_on(partial(self._script.send, pieces)):
                 return False
         return True
+
+    def _round(self, number: int, request: Request) -> Pieces | None:
+        """The samples of a round: recorded ones first, if there are any; None as long as some are not drawn."""
+        reuse = self._intake.reuse
+        if reuse is None:
+            return self._ledger.round(number, request, self._intake.drawn)
+        rest = reuse.rest(request)
+        drawn = self._ledger.round(number, rest, reuse.drawn) if rest else {}
+        return None if drawn is None else reuse.joined(request, drawn)
 
     def _run_on(self, go_on: Callable[[], Asked]) -> bool:
         try:
@@ -51,6 +60,7 @@ class Stepper(Generic[Found]):
         """Leave the script. What was drawn of a round that will not be finished is counted."""
         self._script.close()
         self._intake.take_part(self._ledger.part())
+        self._intake.count_unread()
 
 
 def run_here(stepper: Stepper[Found], shift: Shift) -> Found | None:

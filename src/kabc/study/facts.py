@@ -11,7 +11,7 @@ class ArmFacts:
     """One arm. `size`: samples that it can give in all, None: any number.
 
     `in_order`: its rows have an order of their own, which can be looked at. `in_blocks`: it gives whole blocks alone,
-    once it is cut.
+    once it is cut. `recorded`: it has only samples of an earlier study, and their number depends on their values.
     """
 
     size: int | None = None
@@ -19,6 +19,7 @@ class ArmFacts:
     paired: bool = False
     in_order: bool = False
     in_blocks: bool = False
+    recorded: bool = False
 
 
 @dataclass(frozen=True)
