@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.errors import SampleError, SettingsError
-from kabc.core.samples import as_rows
+from kabc.core.samples import as_rows, two_dimensional
 from kabc.core.words import counted
 from kabc.running.anchors import ALARM, Anchored, compare
+from kabc.running.settings import Settings
 from kabc.strategies.base import Request
 
 Pieces = Mapping[int, Sequence[Any]]  # arm -> what its draws of a round gave, in their order
@@ -47,7 +48,7 @@ class Reuse:
 
     def __init__(self, study: str, rows: Sequence[NDArray[Any] | None], live: Sequence[bool], anchors: int) -> None:
         self.study, self.anchors = study, anchors
-        self._rows = [np.zeros(0) if one is None else as_rows(one) for one in rows]
+        self._rows = [np.zeros((0, 1)) if one is None else two_dimensional(as_rows(one)) for one in rows]
         self._n_old = [len(one) for one in self._rows]
         self._anchored = [can and len(one) > 0 for can, one in zip(live, self._rows, strict=True)]
         self._stage: Literal["anchors", "rounds", "end"] = "anchors"
@@ -100,7 +101,7 @@ class Reuse:
 
     def _compared(self, names: Sequence[Hashable], seed: int, columns: Sequence[str]) -> Anchored:
         new = {arm: self._joined(arm, parts) for arm, parts in enumerate(self._new) if parts}
-        old = {names[arm]: self._rows[arm] for arm in new}
+        old = {names[arm]: self._rows[arm][: self._n_old[arm]] for arm in new}
         return compare(old, {names[arm]: rows for arm, rows in new.items()}, seed, columns)
 
     # ------------------------------------------------------------ rounds
@@ -119,10 +120,11 @@ class Reuse:
             self.drawn[arm] += n_new
             self._told[arm] += n_new if self._stage == "rounds" else 0
             if self._anchored[arm] and (self._stage == "anchors" or self.open):
-                self._new[arm] += [as_rows(part) for part in parts]
+                self._new[arm] += [two_dimensional(as_rows(part)) for part in parts]
         if self._stage != "rounds" or not self.open:
             return {arm: list(parts) for arm, parts in drawn.items()}
-        return {arm: [*self._old(arm, count), *drawn.get(arm, ())] for arm, count in request.items()}
+        new = {arm: [two_dimensional(as_rows(part)) for part in parts] for arm, parts in drawn.items()}
+        return {arm: [*self._old(arm, count), *new.get(arm, ())] for arm, count in request.items()}
 
     def _old(self, arm: int, count: int) -> list[NDArray[Any]]:
         """The next samples of the record, as far as it has them."""
@@ -158,11 +160,15 @@ class Reuse:
         )
         return (f"{law}; {self.judged.message()}", NOT_CHOSEN)
 
-    def check(self, budget: int | None, block: object) -> None:
+    def check(self, settings: Settings) -> None:
         """Refuse before the first sample what cannot be done."""
-        if block != 1:
-            raise SettingsError(f"recorded samples cannot be cut into blocks, got block={block!r}; leave reuse= out")
-        total = sum(self.request().values())
+        if settings.block not in (None, 1):
+            raise SettingsError(f"recorded samples cannot be cut into blocks, got block={settings.block!r}")
+        if settings.paired:
+            raise SettingsError("recorded samples cannot be paired with new ones; leave reuse= out, or paired arms")
+        if not isinstance(settings.chosen, str):
+            raise SettingsError("recorded samples are for a strategy by name, which has seen no samples; pass its name")
+        budget, total = settings.max_samples, sum(self.request().values())
         if budget is not None and total > budget:
             raise SettingsError(
                 f"{self.anchors} new samples of each arm with a record are {total}, over max_samples={budget}; "

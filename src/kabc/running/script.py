@@ -10,6 +10,7 @@ from functools import partial
 from kabc.arms.base import Arm
 from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError
 from kabc.core.kernels import Kernel
+from kabc.core.settings import error_probability
 from kabc.core.words import counted, two_digits
 from kabc.running.blocks import block_length, few_blocks
 from kabc.running.intake import Intake, Pieces
@@ -107,8 +108,8 @@ class Rounds:
         reuse, intake = self.intake.reuse, self.intake
         if reuse is None:
             return
-        reuse.check(self.settings.max_samples, self.settings.block)
-        self.settings = replace(self.settings, delta=self.settings.delta / reuse.share)
+        reuse.check(self.settings)
+        self.settings = replace(self.settings, delta=error_probability(self.settings.error) / reuse.share)
         request = reuse.request()
         if request:
             yield self.number, request
