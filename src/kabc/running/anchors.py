@@ -24,11 +24,12 @@ from kabc.core.arrays import Array
 from kabc.core.evidence.exchangeability import order_evidence
 from kabc.core.words import counted, percent
 from kabc.results.values import Assumption
-from kabc.study.tickets import rng_of
 from kabc.running.record import rows_of
 from kabc.running.watch import watched_columns
+from kabc.study.tickets import rng_of
 
-ALARM = 0.01  # probability that arms which did not change are said to have: half for single arms, half for all together
+ALARM = 0.01  # probability that arms which did not change are said to have
+LOOK = ALARM / 2  # of each look: before the record is read, and in the end. Half for single arms, half for all together
 ANCHORS = 20  # of an arm, unless it is said otherwise
 
 _LOWEST, _RUNGS = 8, 10  # the ladder: 8 * 2^k for k = 0, ..., 9
@@ -77,10 +78,10 @@ def compare(
     found = [
         Assumption(name, _what(int(column), n_columns, columns), math.exp(log))
         for name, log, column in zip(names, logs.max(axis=0) - share, logs.argmax(axis=0), strict=True)
-        if log >= math.log(len(names)) - math.log(ALARM / 2)
+        if log >= math.log(len(names)) - math.log(LOOK / 2)
     ]
     found.sort(key=lambda one: -one.evidence)
-    if together - share >= -math.log(ALARM / 2):
+    if together - share >= -math.log(LOOK / 2):
         found.insert(0, Assumption(None, f"{CHANGED} (machine load?)", math.exp(together - share)))
     n_anchors = sum(len(new) for _, new in pairs.values())
     return Anchored(tuple(found), len(names), n_anchors)

@@ -17,9 +17,7 @@ from kabc.running.steps import Script
 PILOT_ROUND = 0  # of the keys that draws are seeded with
 
 
-def chosen_kernel(
-    settings: Settings, intake: Intake, number: int = PILOT_ROUND
-) -> Script[tuple[Kernel, int]]:
+def chosen_kernel(settings: Settings, intake: Intake, number: int = PILOT_ROUND) -> Script[tuple[Kernel, int]]:
     """The kernel, and how many samples were drawn to choose it. These are counted, and never tested."""
     given = settings.kernel
     if isinstance(given, Kernel):

@@ -17,12 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.errors import SampleError, SettingsError
+from kabc.core.errors import SettingsError
 from kabc.core.samples import as_rows, two_dimensional
 from kabc.core.words import counted
-from kabc.running.anchors import ALARM, Anchored, compare
+from kabc.running.anchors import LOOK, Anchored, compare
 from kabc.running.settings import Settings
 from kabc.strategies.base import Request
+from kabc.study.growth import joined
 
 Pieces = Mapping[int, Sequence[Any]]  # arm -> what its draws of a round gave, in their order
 
@@ -68,7 +69,7 @@ class Reuse:
     @property
     def share(self) -> float:
         """What delta is divided by: a restart after a false alarm is paid for too."""
-        return 1 + ALARM if any(self._anchored) else 1.0
+        return 1 + LOOK if any(self._anchored) else 1.0
 
     def request(self) -> Request:
         """The anchors."""
@@ -81,7 +82,7 @@ class Reuse:
         if self.judged.passed:
             for arm, new in enumerate(self._new):
                 if new:
-                    self._rows[arm] = self._joined(arm, [self._rows[arm], *new])
+                    self._rows[arm] = joined(arm, [self._rows[arm], *new])
         return self.judged
 
     def in_the_end(self, budget: int | None) -> Request:
@@ -100,7 +101,7 @@ class Reuse:
         return self._compared(names, seed, columns) if self.open else None
 
     def _compared(self, names: Sequence[Hashable], seed: int, columns: Sequence[str]) -> Anchored:
-        new = {arm: self._joined(arm, parts) for arm, parts in enumerate(self._new) if parts}
+        new = {arm: joined(arm, parts) for arm, parts in enumerate(self._new) if parts}
         old = {names[arm]: self._rows[arm][: self._n_old[arm]] for arm in new}
         return compare(old, {names[arm]: rows for arm, rows in new.items()}, seed, columns)
 
@@ -113,7 +114,7 @@ class Reuse:
         left = {arm: count - (len(self._rows[arm]) - self.read[arm]) for arm, count in request.items()}
         return {arm: count for arm, count in left.items() if count > 0}
 
-    def joined(self, request: Request, drawn: Pieces) -> dict[int, list[Any]]:
+    def merged(self, request: Request, drawn: Pieces) -> dict[int, list[Any]]:
         """The samples of a round: what the record has, then what was drawn."""
         for arm, parts in drawn.items():
             n_new = sum(map(len, parts))
@@ -132,12 +133,6 @@ class Reuse:
         rows = self._rows[arm][start : start + count]
         self.read[arm] += len(rows)
         return [rows] if len(rows) else []
-
-    def _joined(self, arm: int, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        try:
-            return np.concatenate(parts)
-        except ValueError as error:
-            raise SampleError(f"new samples do not fit to the recorded ones: {error}").of_arm(arm) from error
 
     # ------------------------------------------------------------ what is said
 

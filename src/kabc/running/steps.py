@@ -46,7 +46,7 @@ class Stepper(Generic[Found]):
             return self._ledger.round(number, request, self._intake.drawn)
         rest = reuse.rest(request)
         drawn = self._ledger.round(number, rest, reuse.drawn) if rest else {}
-        return None if drawn is None else reuse.joined(request, drawn)
+        return None if drawn is None else reuse.merged(request, drawn)
 
     def _run_on(self, go_on: Callable[[], Asked]) -> bool:
         try:
