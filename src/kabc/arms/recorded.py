@@ -13,7 +13,7 @@ class RecordedArm:
     """An arm of an earlier study that cannot be drawn any more, such as last week's build. It has its record alone.
 
     How many samples there are was decided by looking at them, when the earlier study found its answer. So a run that
-    reaches their end stops, and never goes on without the arm (docs/theory.md, section 28).
+    reaches their end stops, and never goes on without the arm (docs/theory.md, section 29).
 
     Examples
     --------

@@ -7,7 +7,7 @@
 | a      |            | anchors of an arm, a number that is fixed beforehand                                           |
 | G      | `_RUNGS`   | rungs of the ladder 8, 16, ..., 4,096; each has an equal share of the error                    |
 
-The bets are those of `kabc.core.evidence.exchangeability`, on the anchors alone. The proof is in docs/theory.md, 28.
+The bets are those of `kabc.core.evidence.exchangeability`, on the anchors alone. The proof is in docs/theory.md, section 29.
 """
 
 from __future__ import annotations

@@ -24,9 +24,10 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
 from kabc.running.strings import Strings
 from kabc.running.watch import Watch
-from kabc.running.workers import OnWorkerLoss, Workers
+from kabc.running.workers import Workers
 from kabc.strategies.base import Strategy
 from kabc.study.ledger import private_ledger
+from kabc.study.policies import OnWorkerLoss
 
 __all__ = ["KernelChoice", "cluster"]
 

@@ -38,7 +38,8 @@ class Heartbeat:
         seconds: float,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        self._storage, self._study, self._worker, self._seconds, self._say = storage, study, worker, seconds, say
+        self.worker, self.seconds = worker, seconds
+        self._storage, self._study, self._say = storage, study, say
         self._lock = threading.Lock()
         self._held: dict[int, int] = {}  # ticket -> lease
         self._lost: set[int] = set()
@@ -92,7 +93,7 @@ class Heartbeat:
     # ------------------------------------------------------------ the thread
 
     def _run(self) -> None:
-        pause = self._seconds / _BEATS
+        pause = self.seconds / _BEATS
         while not self._over.wait(pause / _TRIES if self._silent else pause):
             try:
                 self._beat()
@@ -104,8 +105,8 @@ class Heartbeat:
     def _beat(self) -> None:
         with self._lock:
             held, had_step = dict(self._held), self._has_step
-        kept = self._storage.renew(self._study, self._worker, held, self._seconds)
-        lost_step = had_step and not self._storage.take_step(self._study, self._worker, self._seconds)
+        kept = self._storage.renew(self._study, self.worker, held, self.seconds)
+        lost_step = had_step and not self._storage.take_step(self._study, self.worker, self.seconds)
         with self._lock:
             gone = [ticket for ticket in held if ticket not in kept]
             self._lost |= {ticket for ticket in gone if self._held.get(ticket) == held[ticket]}

@@ -1,4 +1,4 @@
-"""Samples of an earlier study, read before new ones are drawn. Theory: docs/theory.md, section 28.
+"""Samples of an earlier study, read before new ones are drawn. Theory: docs/theory.md, section 29.
 
 The samples of an arm are one sequence, whoever reads it: the recorded ones in the order in which they were drawn, then
 the anchors, then what else is drawn. A run reads it from the start. Recorded samples need no tickets: they are in the

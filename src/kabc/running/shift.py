@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -14,15 +14,19 @@ from kabc.arms.base import go_to
 from kabc.arms.failures import SpendError
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.samples import as_rows, two_dimensional
+from kabc.core.secrets import hide_words
 from kabc.core.words import counted
 from kabc.running.away import Away
+from kabc.running.heartbeat import Heartbeat
+from kabc.running.interrupts import DRAW_FIRST, uninterrupted
 from kabc.running.progress import Ticker
 from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
 from kabc.study.ledger import Ledger
+from kabc.study.policies import OnWorkerLoss, fate, loss_message
 from kabc.study.tickets import generators_of
 
-_LEASE_SECONDS = 60.0
+LEASE_SECONDS = 60.0
 _EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
 _MOST_AT_ONCE = 500  # tickets
 
@@ -40,10 +44,27 @@ class Shift:
         Shows how far the round is.
     n_before : callable
         How many samples earlier rounds have brought.
+    heart : Heartbeat, optional
+        Renews the leases, where others share the store.
+    on_loss : {"redraw", "encode", "raise"}, optional
+        What becomes of a draw whose worker died (kabc.study.policies).
+    seconds : float
+        How long a lease lasts.
     """
 
-    def __init__(self, ledger: Ledger, sources: Sources, show: Ticker, n_before: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        sources: Sources,
+        show: Ticker,
+        n_before: Callable[[], int],
+        heart: Heartbeat | None = None,
+        on_loss: OnWorkerLoss | None = None,
+        seconds: float = LEASE_SECONDS,
+    ) -> None:
         self.sources, self.show = sources, show
+        self._heart, self._on_loss, self._seconds = heart, on_loss, seconds
+        self.n_superseded = 0  # draws that came too late
         self._ledger, self._n_before = ledger, n_before
         self._finished: list[Draw | Failure] = []
         self._held: dict[int, Ticket] = {}
@@ -79,17 +100,36 @@ class Shift:
         """Hand in what is done, and lease up to so many more tickets."""
         finished, self._finished = self._finished, []
         try:
-            answered = self._ledger.exchange(finished, want, None, _LEASE_SECONDS)
+            answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
         except BaseException:
             self._finished = finished + self._finished
             raise
+        self.n_superseded += answered.outcomes.count("superseded")
+        if self._heart is not None:
+            self._heart.release(one.ticket for one in finished)
+            self._heart.hold(answered.leased)
         now = time.perf_counter()
         if finished and now > self._exchanged:
             rate = len(finished) / (now - self._exchanged)
             self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
         self._exchanged = now
         self._held |= {ticket.id: ticket for ticket in answered.leased}
-        return answered.leased
+        return [ticket for ticket in answered.leased if not ticket.deaths or self._draws_again(ticket)]
+
+    def _draws_again(self, ticket: Ticket) -> bool:
+        """Whether to draw what a worker died of; if it is to be failed samples, it is that now."""
+        deaths = self._ledger.storage.deaths(self._ledger.study.id).get(ticket.arm, 0)
+        do = fate(ticket, deaths, self._on_loss)
+        if do == "fail":
+            raise self._failed(ticket, ArmError(loss_message(deaths)))
+        note = {"round": ticket.round, "arm": ticket.arm, "ticket": ticket.id, "deaths": ticket.deaths}
+        self._ledger.storage.add_note(self._ledger.study.id, "redrawn" if do == "draw" else "encoded", note)
+        if do == "encode":
+            self.take_failed(ticket)
+            self.sources.n_encoded += 1
+        else:
+            self.sources.n_redrawn += 1
+        return do == "draw"
 
     def more(self, idle: int) -> Sequence[Ticket]:
         """Further tickets for an executor that has so few idle ones, if it is time to ask."""
@@ -113,8 +153,14 @@ class Shift:
     # ------------------------------------------------------------ draws
 
     def draw(self, ticket: Ticket) -> None:
-        """Draw a ticket here."""
-        with self.show.during(self._line()):
+        """Draw a ticket here, unless it belongs to somebody else by now."""
+        if self._heart is not None and ticket.id in self._heart.lost:
+            del self._held[ticket.id]
+            self._heart.release([ticket.id])
+            return
+        # stopping it would leave out slow draws more often than others; a private run is over with it in any case
+        first = nullcontext() if self._heart is None else uninterrupted(self.show, DRAW_FIRST)
+        with first, self.show.during(self._line()):
             self.take(ticket, self.task(ticket))
 
     def task(self, ticket: Ticket) -> Callable[[], ArrayLike]:
@@ -149,7 +195,8 @@ class Shift:
         elif error.arm is None:
             error = error.of_arm(name)
         final = not isinstance(error, SpendError)
-        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, error.what, final))
+        said = hide_words(error.what)  # a store holds no keys
+        self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, said, final))
         self._held.pop(ticket.id, None)
         return error
 
@@ -168,9 +215,11 @@ class Shift:
 
     def _line(self) -> str:
         tickets = self._ledger.tickets
-        number = tickets[0].round if tickets else 0
+        if not tickets:  # another process does the step, and knows the whole round
+            drawn = f"{counted(self._n_done, 'draw')}, {counted(self._n_samples, 'sample')}"
+            return f"drawing: {drawn} of this round so far"
         return (
-            f"round {number}: drawing, {self._n_done} of {len(tickets)} draws done, "
+            f"round {tickets[0].round}: drawing, {self._n_done} of {len(tickets)} draws done, "
             f"{counted(self._n_before() + self._n_samples, 'sample')} so far"
         )
 

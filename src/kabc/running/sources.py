@@ -14,8 +14,9 @@ from kabc.arms.tallies import Failures, failures_of
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.samples import describe
 from kabc.core.words import counted
-from kabc.running.workers import OnWorkerLoss, Workers, one_at_a_time, waits
+from kabc.running.workers import Workers, one_at_a_time, waits
 from kabc.study.facts import ArmFacts, Facts
+from kabc.study.policies import OnWorkerLoss
 from kabc.study.tickets import rng_of
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
@@ -34,6 +35,7 @@ class Sources:
         self.names = tuple(name for name, _ in named)
         self.facts = facts_of(self.arms, arms if isinstance(arms, NamedArms) else NamedArms({}))
         self.seed = seed
+        self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from kabc.arms.base import Arm
-
-OnWorkerLoss = Literal["redraw", "encode", "raise"]
+from kabc.study.policies import OnWorkerLoss
 
 MOST_WAITING = 16  # arms that are drawn at the same time by default: each may make several calls
 

@@ -7,7 +7,7 @@ asks for something else than the script, the log rules, and a note says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ class Ledger:
         self,
         finished: Sequence[Draw | Failure] = (),
         want: int = 0,
-        arms: Sequence[int] | None = None,
+        arms: Collection[int] | None = None,
         seconds: float = 60.0,
     ) -> Answered:
         """Hand in what was drawn, and lease tickets. Rows that count are remembered until their round is told."""
