@@ -7,13 +7,14 @@
 | a      |            | anchors of an arm, a number that is fixed beforehand                                           |
 | G      | `_RUNGS`   | rungs of the ladder 8, 16, ..., 4,096; each has an equal share of the error                    |
 
-The bets are those of `kabc.core.evidence.exchangeability`, on the anchors alone. The proof is in docs/theory.md, section 29.
+The bets are those of `kabc.core.evidence.exchangeability`, on the anchors alone; the proof is in
+docs/theory.md, section 29.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +63,8 @@ class Anchored:
 
 
 def compare(
-    recorded: Mapping[Hashable, NDArray[Any]],
-    anchors: Mapping[Hashable, NDArray[Any]],
+    recorded: Mapping[Any, NDArray[Any]],
+    anchors: Mapping[Any, NDArray[Any]],
     seed: int,
     columns: Sequence[str] = (),
 ) -> Anchored:  # name -> (m,) or (m, d), name -> (a,) or (a, d)

@@ -98,7 +98,7 @@ class Rounds:
                 self.number += 1
                 self._tell(strategy, (yield self.number, request))
                 self._report(strategy, number)
-        yield from self._anchors_in_the_end()
+        yield from self._anchors_in_the_end(may_draw=loop.reason != "budget")
         status = strategy.status or loop.reason
         assert status is not None
         return status
@@ -118,13 +118,16 @@ class Rounds:
         if not found.passed:
             self.notes.append(found.message())
 
-    def _anchors_in_the_end(self) -> Script[None]:
-        """Compare again, with as many new samples as it takes to see what could have told arms apart."""
+    def _anchors_in_the_end(self, *, may_draw: bool) -> Script[None]:
+        """Compare again, with as many new samples as it takes to see what could have told arms apart.
+
+        None are drawn if the budget is spent: it may be raised, and then the next round is the strategy's.
+        """
         reuse, intake = self.intake.reuse, self.intake
         if reuse is None:
             return
         request = reuse.in_the_end(self.settings.max_samples)
-        if request:
+        if request and may_draw:
             self.number += 1
             yield self.number, request
         intake.changed = reuse.judge_again(intake.names, intake.seed, intake.columns)
