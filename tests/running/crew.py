@@ -77,7 +77,7 @@ def attend(
     intake = Intake(sources.names, sources.facts, 1)
     ledger = Ledger(storage, study, sources.facts, 1, name)
     ticker = Ticker(show)
-    rounds = Rounds(settings, intake, None, ticker, (), lambda: 0.0, time.perf_counter())
+    rounds = Rounds(settings, intake, None, ticker, (), ledger, lambda: 0.0, time.perf_counter())
     stepper = Stepper(rounds.asks(), ledger, intake)
     storage.register_worker(study.id, name, worker_facts("worker", list(serves or MEANS), "1"))
     with Heartbeat(storage, study.id, name, lease) as heart:

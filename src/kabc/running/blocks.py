@@ -20,6 +20,7 @@ from kabc.running.intake import Intake
 from kabc.running.pilot import PILOT_ROUND
 from kabc.running.settings import Settings
 from kabc.running.steps import Script
+from kabc.study.ledger import Ledger
 
 BLOCK_OF_TIMES = 5.0  # length of a block over tau (docs/theory.md, section 20)
 FEWEST_BLOCKS = 8  # of an arm: with fewer, bets have nothing to learn from
@@ -32,12 +33,31 @@ _DRAWN, _MOST_DRAWN = 400, 6_400  # samples of a function, first and at most
 
 @dataclass(frozen=True)
 class BlockLength:
-    """A length with what is said about it; samples drawn to find it, and the number of the last such round."""
+    """A length with what is said about it. `sizes`: samples of a live arm in each round of the pilot."""
 
     length: int
     notes: tuple[str, ...]
-    n_pilot: int
-    last_round: int
+    sizes: tuple[int, ...]
+    n_pilot: int  # samples that were drawn to find it
+
+    @property
+    def last_round(self) -> int:
+        """The number of the last round of the pilot."""
+        return PILOT_ROUND + max(0, len(self.sizes) - 1)
+
+
+def settled_block(settings: Settings, intake: Intake, arms: Sequence[Arm], ledger: Ledger) -> Script[BlockLength]:
+    """The length that the study goes by: the first one that was found, whatever later looks would find."""
+    known = ledger.noted("block")
+    if known is None:
+        found = yield from block_length(settings, intake, arms)
+        ledger.note("block", {"length": found.length, "notes": list(found.notes), "sizes": list(found.sizes)})
+        return found
+    sizes = tuple(known["sizes"])
+    live = [arm for arm, about in enumerate(intake.facts.arms) if not about.in_order]
+    for number, size in enumerate(sizes):
+        intake.take((yield PILOT_ROUND + number, dict.fromkeys(live, size)))
+    return BlockLength(known["length"], tuple(known["notes"]), sizes, sum(sizes) * len(live))
 
 
 def block_length(settings: Settings, intake: Intake, arms: Sequence[Arm]) -> Script[BlockLength]:
@@ -52,7 +72,7 @@ def block_length(settings: Settings, intake: Intake, arms: Sequence[Arm]) -> Scr
             f"block: the length rests on {counted(pilot.fewest, 'sample')} of an arm, only {pilot.fewest / tau:.0f} "
             "times as far as samples depend on each other; it may be too short"
         )
-    return BlockLength(length, tuple(notes), pilot.n_drawn, PILOT_ROUND + max(0, pilot.n_draws - 1))
+    return BlockLength(length, tuple(notes), tuple(pilot.sizes), pilot.n_drawn)
 
 
 def _note(length: int, tau: float, arm: object) -> str:
@@ -74,13 +94,16 @@ class _Pilot:
         self._live = [arm for arm, about in enumerate(facts) if not about.in_order]
         self._rows: list[list[Array]] = [[] for _ in facts]
         self._seen = 0  # rows of a pool that were looked at, at most
-        self._size = 0  # samples of a live arm that were drawn
-        self.n_draws = 0
+        self.sizes: list[int] = []  # samples of a live arm that were drawn, round by round
 
     @property
     def n_drawn(self) -> int:
         """Samples that were drawn."""
         return self._size * len(self._live)
+
+    @property
+    def _size(self) -> int:
+        return sum(self.sizes)
 
     @property
     def fewest(self) -> int:
@@ -131,9 +154,8 @@ class _Pilot:
                 f"block='auto' takes a pilot of {counted(size, 'sample')} of {counted(len(self._live), 'arm')} each, "
                 f"more than half of max_samples={self._budget:,}; pass the length as block=, or a smaller pilot="
             )
-        drawn = self._intake.take((yield PILOT_ROUND + self.n_draws, dict.fromkeys(self._live, size)))
-        self.n_draws += 1
-        self._size += size
+        drawn = self._intake.take((yield PILOT_ROUND + len(self.sizes), dict.fromkeys(self._live, size)))
+        self.sizes.append(size)
         for arm, rows in drawn.items():
             self._rows[arm].append(self._points(arm, rows))
 

@@ -14,7 +14,7 @@ from kabc.core.settings import whole_number
 from kabc.core.tolerances import parse
 from kabc.core.words import did_you_mean
 from kabc.results.values import Result
-from kabc.running.cluster import Place, run_on
+from kabc.running.cluster import run_on
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.intake import Intake
 from kabc.running.pooling import codes_of, pooled_sources
@@ -23,6 +23,7 @@ from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
+from kabc.running.workers import Place
 from kabc.strategies.gate.strategy import PILOT
 
 REST = "rest"  # all other arms

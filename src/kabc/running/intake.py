@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.errors import ArmError, SampleError
-from kabc.core.samples import as_rows
+from kabc.core.samples import as_points, as_rows, describe
 from kabc.core.words import counted
 from kabc.running.anchors import Anchored
 from kabc.running.record import Kept
@@ -56,6 +57,8 @@ class Intake:
         self.drawn = [0] * len(names)
         self.kept = Kept(len(names))
         self.changed: Anchored | None = None  # what new samples say of recorded ones, in the end
+        self.texts = strings is not None  # whether samples may be texts
+        self._width: int | None = None  # columns of a sample as arms return it
         self._sizes = [arm.size for arm in facts.arms]
 
     def __len__(self) -> int:
@@ -131,6 +134,21 @@ class Intake:
 
     # ------------------------------------------------------------ what comes
 
+    def expect(self, rows: NDArray[Any]) -> None:  # (n,) or (n, d)
+        """Refuse samples that no strategy could be told, before they are kept for ever."""
+        if rows.dtype.kind in "biuf" or not self.texts:
+            as_points(rows)
+        elif rows.dtype.kind not in "UO":
+            raise SampleError(f"samples must be numbers or texts, got {describe(rows)}")
+        width = 1 if rows.ndim == 1 else rows.shape[1]
+        if self._width is None:
+            self._width = width
+        elif width != self._width:
+            raise SampleError(
+                f"samples have {counted(width, 'column')}, and those before had {self._width}; all arms and rounds "
+                "need the same columns"
+            )
+
     def take(self, pieces: Pieces) -> dict[int, ArrayLike]:
         """The samples of a whole round: counted, kept, shown to those who watch. Texts become numbers.
 
@@ -138,6 +156,9 @@ class Intake:
         have chosen its form.
         """
         rows = self._counted(pieces)
+        if self._width is None and rows:
+            first = np.shape(next(iter(rows.values())))
+            self._width = 1 if len(first) == 1 else first[1]
         strings = self.strings
         if strings is None or strings.decided:
             return {arm: self._heard(arm, self._numbers(arm, one)) for arm, one in rows.items()}

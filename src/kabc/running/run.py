@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -19,10 +19,9 @@ from kabc.running.loop import blas_threads
 from kabc.running.progress import Ticker
 from kabc.running.script import Rounds
 from kabc.running.settings import Settings
-from kabc.running.shift import Shift
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Sources
-from kabc.running.steps import Stepper, run_here
+from kabc.running.steps import Stepper
 from kabc.running.suggest import suggestion
 from kabc.strategies.answers import Status
 from kabc.strategies.base import Strategy
@@ -34,28 +33,37 @@ class Run:
     """Where a run draws, what it may spend, who listens, what it keeps."""
 
     settings: Settings
-    sources: Sources
+    sources: Sources | None  # None: the arms are elsewhere
     intake: Intake
     ledger: Ledger
     show: Ticker
     listeners: Sequence[Listener] = ()
     started: float = field(default_factory=time.perf_counter)
     interrupts: Interrupts | None = None
+    story: Callable[[], Sequence[str]] = tuple  # what else to know of how the samples came together
 
     def __post_init__(self) -> None:
         self._rounds = Rounds(
-            self.settings, self.intake, self.sources, self.show, self.listeners, self._spent, self.started
+            self.settings, self.intake, self.sources, self.show, self.listeners, self.ledger, self._spent, self.started
         )
 
-    def result(self) -> Result:
-        """Check, choose a kernel if one is needed, and run until something ends it."""
+        self.stepper = Stepper(self._rounds.asks(), self.ledger, self.intake)
+        self.ended = False  # whether the script came to its end
+        self._finished: Result | None = None
+
+    def result(self, run: Callable[[Stepper[Status]], object]) -> Result:
+        """Check, choose a kernel if one is needed, and run until something ends it. `run` runs the script.
+
+        A script that `run` leaves before its end is interrupted: the answer is the one so far.
+        """
         self.settings.check(len(self.intake))
-        stepper = Stepper(self._rounds.asks(), self.ledger, self.intake)
-        shift = Shift(self.ledger, self.sources, self.show, lambda: self.intake.n_samples)
+        stepper = self.stepper
         try:
-            status = run_here(stepper, shift)
-            assert status is not None
+            run(stepper)
+            if stepper.found is not None:
+                return self.finished()
             self._over(stepper)
+            status: Status = "interrupted"
         except KeyboardInterrupt:
             self._over(stepper)
             if self._rounds.telling:  # the strategy knows a part of the round: nothing it says would be certain
@@ -70,6 +78,15 @@ class Run:
             raise told from (error.__cause__ if told is error else error)
         return self._answer(status)
 
+    def finished(self) -> Result:
+        """The answer of a script that came to its end."""
+        if self._finished is None:
+            assert self.stepper.found is not None
+            self.ended = True
+            self._over(self.stepper)
+            self._finished = self._answer(self.stepper.found)
+        return self._finished
+
     def _over(self, stepper: Stepper[Status]) -> None:
         """From now on a signal does not take the answer away. What was drawn of the last round is counted."""
         if self.interrupts is not None:
@@ -77,8 +94,21 @@ class Run:
         with suppress(KabcError):  # samples that do not fit together, or a store that is gone: an error is on its way
             stepper.close()
 
+    @property
+    def last_round(self) -> int:
+        """The number of the last round that was asked for."""
+        return self._rounds.number
+
+    @property
+    def _n_lost(self) -> int:
+        """Draws that were paid for without a sample to show."""
+        if self.ledger.private and self.sources is not None:
+            return self.sources.n_lost(self.intake.new)
+        return self.ledger.n_lost + (0 if self.sources is None else sum(self.sources.lost))
+
     def _spent(self) -> float:
-        return self.intake.price * (sum(self.intake.new) + self.sources.n_lost(self.intake.new))
+        price = self.intake.price
+        return price * (sum(self.intake.new) + self._n_lost) if price else 0.0
 
     # ------------------------------------------------------------ the answer
 
@@ -105,11 +135,11 @@ class Run:
             status=status,
             n_pilot=rounds.n_pilot,
             n_told=0 if rounds.telling else strategy.n_samples - rounds.before,
-            notes=(*self.sources.losses, *rounds.notes),
+            notes=(*(() if self.sources is None else self.sources.losses), *self.story(), *rounds.notes),
             seconds=seconds,
             trace=rounds.tracer.trace(),
-            failures=self.sources.failures,
-            n_lost=self.sources.n_lost(self.intake.new),
+            failures={} if self.sources is None else self.sources.failures,
+            n_lost=self._n_lost,
             advice=advice,
             broken=rounds.telling,
         )

@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 
 from kabc.arms.base import Arm
-from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError
+from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
 from kabc.core.kernels import Kernel
 from kabc.core.settings import error_probability
 from kabc.core.words import counted, two_digits
-from kabc.running.blocks import block_length, few_blocks
+from kabc.running.blocks import few_blocks, settled_block
 from kabc.running.intake import Intake, Pieces
 from kabc.running.interrupts import uninterrupted
 from kabc.running.loop import Loop, blas_threads
@@ -25,6 +25,7 @@ from kabc.running.sources import Sources
 from kabc.running.steps import Script
 from kabc.strategies.answers import Status
 from kabc.strategies.base import Request, SetsAside, Strategy
+from kabc.study.ledger import Ledger
 
 _LOOK_SECONDS = 0.5  # between two looks at what is left
 
@@ -43,7 +44,9 @@ class Rounds:
     show : Ticker
         Shows progress.
     listeners : sequence of callable
-        Hear of each round.
+        Hear of each round that was not in the log before.
+    ledger : Ledger
+        For notes on what was settled once, whatever comes later.
     spent : callable
         The bill so far.
     started : float
@@ -57,11 +60,13 @@ class Rounds:
         sources: Sources | None,
         show: Ticker,
         listeners: Sequence[Listener],
+        ledger: Ledger,
         spent: Callable[[], float],
         started: float,
     ) -> None:
         self.settings, self.intake, self.show = settings, intake, show
         self._sources, self._listeners, self._spent, self._started = sources, listeners, spent, started
+        self._ledger = ledger
         self.tracer = Tracer(len(intake))
         self.notes: list[str] = []
         self.n_pilot = 0
@@ -96,7 +101,7 @@ class Rounds:
         with blas_threads(strategy):
             for number, request in enumerate(loop.asks(), 1):
                 self.number += 1
-                self._tell(strategy, (yield self.number, request))
+                self._tell(strategy, request, (yield self.number, request))
                 self._report(strategy, number)
         yield from self._anchors_in_the_end(may_draw=loop.reason != "budget")
         status = strategy.status or loop.reason
@@ -136,7 +141,7 @@ class Rounds:
         """Find the length of the blocks if it is asked for, cut the pools into blocks, and look at their order."""
         arms: Sequence[Arm] = () if self._sources is None else self._sources.arms
         if self.settings.block == AUTO:
-            found = yield from block_length(self.settings, self.intake, arms)
+            found = yield from settled_block(self.settings, self.intake, arms, self._ledger)
             self.settings = replace(self.settings, block=found.length)
             self.n_pilot, self.number = found.n_pilot, found.last_round
             self.notes += found.notes
@@ -176,8 +181,11 @@ class Rounds:
 
     # ------------------------------------------------------------ what a round brings
 
-    def _tell(self, strategy: Strategy, pieces: Pieces) -> None:
+    def _tell(self, strategy: Strategy, request: Request, pieces: Pieces) -> None:
         samples = self.intake.take(pieces)
+        given = {arm: len(rows) for arm, rows in samples.items()}  # type: ignore[arg-type]
+        if given != request:
+            _ask_instead(strategy, request, given)
         comparing = f"round {self.number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
         with uninterrupted(self.show), self.show.during(comparing):
             self.telling = True
@@ -201,7 +209,7 @@ class Rounds:
         self._look_ahead(seen)
         self.show(f"round {self.number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
         self.tracer.hear(seen)
-        for listen in self._listeners:
+        for listen in () if self._ledger.replayed else self._listeners:
             listen(seen)
 
     def _look_ahead(self, seen: Snapshot) -> None:
@@ -215,3 +223,18 @@ class Rounds:
 
     def _so_far(self) -> str:
         return counted(self.intake.n_samples, "sample") + self._left
+
+
+def _ask_instead(strategy: Strategy, request: Request, logged: Request) -> None:
+    """The log asked for something else than the strategy does now, by rounding on another machine: the log rules."""
+    instead = getattr(strategy, "ask_instead", None)
+    try:
+        if callable(instead):
+            instead(logged)
+            return
+    except ProtocolError:
+        pass
+    raise StrategyError(
+        f"the log asks for {sum(logged.values()):,} samples, and the strategy now for {sum(request.values()):,} or "
+        "others: the study was made by another version of kabc; go on with that one, or use another study name"
+    )

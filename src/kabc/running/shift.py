@@ -50,6 +50,8 @@ class Shift:
         What becomes of a draw whose worker died (kabc.study.policies).
     seconds : float
         How long a lease lasts.
+    expect : callable, optional
+        Refuses samples that cannot be used, before they are handed in.
     """
 
     def __init__(
@@ -61,9 +63,10 @@ class Shift:
         heart: Heartbeat | None = None,
         on_loss: OnWorkerLoss | None = None,
         seconds: float = LEASE_SECONDS,
+        expect: Callable[[NDArray[Any]], None] | None = None,
     ) -> None:
         self.sources, self.show = sources, show
-        self._heart, self._on_loss, self._seconds = heart, on_loss, seconds
+        self._heart, self._on_loss, self._seconds, self._expect = heart, on_loss, seconds, expect
         self.n_superseded = 0  # draws that came too late
         self._ledger, self._n_before = ledger, n_before
         self._finished: list[Draw | Failure] = []
@@ -79,12 +82,13 @@ class Shift:
         self._n_done = self._n_samples = 0
         try:
             leased = self.lease(self._wanted())
-            if not leased:
+            if not leased and not self._finished:
                 return 0
             if self.sources.workers.executor is None:
-                while leased:
+                while leased or self._finished:
                     for ticket in leased:
                         self.draw(ticket)
+                        self._hand_in()
                     leased = self.lease(self._wanted())
             else:
                 Away(self, leased).run()
@@ -126,9 +130,6 @@ class Shift:
         self._ledger.storage.add_note(self._ledger.study.id, "redrawn" if do == "draw" else "encoded", note)
         if do == "encode":
             self.take_failed(ticket)
-            self.sources.n_encoded += 1
-        else:
-            self.sources.n_redrawn += 1
         return do == "draw"
 
     def more(self, idle: int) -> Sequence[Ticket]:
@@ -138,6 +139,11 @@ class Shift:
         if idle < self.sources.workers.limit or time.perf_counter() > self._exchanged + _EXCHANGE_SECONDS:
             return self.lease(max(0, self._at_once - idle))
         return ()
+
+    def _hand_in(self) -> None:
+        """What costs time is not kept back until the last ticket of a batch is drawn."""
+        if not self._ledger.private and time.perf_counter() > self._exchanged + 2 * _EXCHANGE_SECONDS:
+            self.lease(0)
 
     def _wanted(self) -> int:
         return len(self._ledger.tickets) if self._ledger.private else self._at_once
@@ -174,7 +180,9 @@ class Shift:
     def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
         try:
-            rows = _own(get(), ticket.count)
+            rows = own_rows(get(), ticket.count)
+            if self._expect is not None:
+                self._expect(rows)
         except Exception as error:
             self.lose(ticket)
             raise self._failed(ticket, error) from (error.__cause__ if isinstance(error, KabcError) else error)
@@ -224,7 +232,7 @@ class Shift:
         )
 
 
-def _own(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
+def own_rows(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
     """A copy of as many samples as were asked for: an arm may write its next ones into what it has returned."""
     try:
         got = len(rows)  # type: ignore[arg-type]

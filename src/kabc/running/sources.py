@@ -33,7 +33,8 @@ class Sources:
         # random numbers: keys (arm,) shuffle the pools; see kabc.study.tickets for the others
         self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
         self.names = tuple(name for name, _ in named)
-        self.facts = facts_of(self.arms, arms if isinstance(arms, NamedArms) else NamedArms({}))
+        self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
+        self.facts = facts_of(self.arms, self._about)
         self.seed = seed
         self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
@@ -45,6 +46,10 @@ class Sources:
 
     def __len__(self) -> int:
         return len(self.arms)
+
+    def facts_to_keep(self) -> Facts:
+        """The facts that a study keeps, by which other processes see that they have the same arms."""
+        return facts_of(self.arms, self._about, fingerprints=True)
 
     @property
     def paired(self) -> list[Hashable]:
@@ -128,8 +133,8 @@ class Sources:
         return wrong
 
 
-def facts_of(arms: Sequence[Arm], about: NamedArms) -> Facts:
-    """What is known of arms before they are drawn.
+def facts_of(arms: Sequence[Arm], about: NamedArms, *, fingerprints: bool = False) -> Facts:
+    """What is known of arms before they are drawn; with `fingerprints` of their rows, which takes a look at all.
 
     Arms that share their inputs are drawn in the same pieces: if one of them is drawn one at a time, all are.
     """
@@ -142,6 +147,7 @@ def facts_of(arms: Sequence[Arm], about: NamedArms) -> Facts:
             paired=shares,
             in_order=callable(getattr(arm, "in_order", None)),
             in_blocks=hasattr(arm, "in_blocks"),
+            fingerprint=str(getattr(arm, "fingerprint", "")) if fingerprints else "",
             recorded=bool(getattr(arm, "recorded", False)),
         )
         for arm, shares in zip(arms, paired, strict=True)

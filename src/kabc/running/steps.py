@@ -68,3 +68,10 @@ def run_here(stepper: Stepper[Found], shift: Shift) -> Found | None:
     while stepper.advance():
         shift.work()
     return stepper.found
+
+
+def whole_rounds(stepper: Stepper[Found]) -> Found | None:
+    """Run a script as far as the log goes, and no further. Returns what it returned, None if it did not end."""
+    if stepper.found is None:
+        stepper.advance()
+    return stepper.found

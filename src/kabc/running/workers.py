@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kabc.arms.base import Arm
+from kabc.core.errors import SettingsError
+from kabc.core.settings import whole_number
 from kabc.study.policies import OnWorkerLoss
 
 MOST_WAITING = 16  # arms that are drawn at the same time by default: each may make several calls
@@ -72,3 +74,22 @@ def waits(arm: Arm) -> bool:
 def one_at_a_time(arm: Arm) -> bool:
     """Whether the arm is to be drawn sample by sample, in turn with others."""
     return bool(getattr(arm, "one_at_a_time", False))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where samples are drawn."""
+
+    workers: int | None
+    executor: Executor | None
+    on_worker_loss: OnWorkerLoss | None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole_number("workers", self.workers, 1)
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise SettingsError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+
+    def workers_for(self, arms: Sequence[Arm]) -> Workers:
+        """The workers for these arms."""
+        return Workers.of(self.executor, self.workers, arms, self.on_worker_loss or "redraw")

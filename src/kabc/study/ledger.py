@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kabc.storage.contract import Answered, Draw, Failure, NewTicket, Storage, StudyRecord, Ticket
+from kabc.storage.contract import Answered, Draw, Failure, Json, Storage, StudyRecord, Ticket
 from kabc.study.facts import Facts
 from kabc.study.tickets import tickets_of
 
@@ -38,13 +38,23 @@ class Ledger:
         The name of this process.
     private : bool
         Whether no other process can have a part in it: then what was handed in here is all there is.
+    only_read : bool
+        Whether nothing is written: a round that is not in the log is not opened.
     """
 
     def __init__(
-        self, storage: Storage, study: StudyRecord, facts: Facts, seed: int, worker: str, *, private: bool = False
+        self,
+        storage: Storage,
+        study: StudyRecord,
+        facts: Facts,
+        seed: int,
+        worker: str,
+        *,
+        private: bool = False,
+        only_read: bool = False,
     ) -> None:
         self.storage, self.study, self.facts, self.seed = storage, study, facts, seed
-        self.worker, self.private = worker, private
+        self.worker, self.private, self._only_read = worker, private, only_read
         self.tickets: Sequence[Ticket] = ()  # of the open round
         self.replayed = False  # whether the last round was in the log
         self._number: int | None = None  # of the open round
@@ -66,9 +76,10 @@ class Ledger:
             logged = self._logged(number)
             if logged is not None:
                 self.replayed = True
-                self._compare([ticket for ticket, _ in logged], number, request, before)
+                self._compare([ticket for ticket, _ in logged], number, request)
                 return _by_arm(request, [(ticket, draw.rows) for ticket, draw in logged])
-            self._open(number, request, before)
+            if not self._open(number, request, before):
+                return None
         if self._missing and not self.private:
             self._look()
         if self._missing:
@@ -77,14 +88,21 @@ class Ledger:
         self.tickets, self._rows = (), {}  # they are the script's now
         return whole
 
-    def _open(self, number: int, request: Mapping[int, int], before: Sequence[int]) -> None:
-        planned = tickets_of(request, number, self.seed, self.facts, before)
-        self.tickets = self.storage.open_round(self.study.id, number, planned)
+    def _open(self, number: int, request: Mapping[int, int], before: Sequence[int]) -> bool:
+        """Open the round. False: it is not there, and nothing is written."""
+        if self._only_read:
+            self.tickets = self.storage.tickets(self.study.id, number)
+            if not self.tickets:
+                return False
+        else:
+            planned = tickets_of(request, number, self.seed, self.facts, before)
+            self.tickets = self.storage.open_round(self.study.id, number, planned)
         self._number, self._rows = number, {}
         self._missing = {ticket.id for ticket in self.tickets if ticket.state != "done"}
         self.replayed = False
         if not self.private:
-            self._compare(self.tickets, number, request, before, planned)
+            self._compare(self.tickets, number, request)
+        return True
 
     def _look(self) -> None:
         """Look which tickets others have done."""
@@ -123,15 +141,34 @@ class Ledger:
             self._log, self._log_ends = found, not found
         return self._log.pop(number, None)
 
-    def _compare(
-        self,
-        logged: Sequence[Ticket],
-        number: int,
-        request: Mapping[int, int],
-        before: Sequence[int],
-        planned: Sequence[NewTicket] | None = None,
-    ) -> None:
-        """Note where the log asks for something else than the script does now."""
+    def _compare(self, logged: Sequence[Ticket], number: int, request: Mapping[int, int]) -> None:
+        """Note where the log asks for something else than the script does now: the log rules."""
+        asked: dict[int, int] = {}
+        for ticket in logged:
+            asked[ticket.arm] = asked.get(ticket.arm, 0) + ticket.count
+        if asked == dict(request) or self._only_read:
+            return
+        known = {note.body.get("round") for note in self.storage.notes(self.study.id) if note.kind == "differs"}
+        if number not in known:
+            both = {"logged": _texts(asked), "computed": _texts(request)}
+            self.storage.add_note(self.study.id, "differs", {"round": number, "worker": self.worker, **both})
+
+    def noted(self, kind: str) -> Json | None:
+        """The body of the first note of a kind."""
+        if self.private:
+            return None
+        return next((note.body for note in self.storage.notes(self.study.id) if note.kind == kind), None)
+
+    def note(self, kind: str, body: Json) -> None:
+        """Add a note that other processes will go by."""
+        if not (self.private or self._only_read):
+            self.storage.add_note(self.study.id, kind, body)
+
+    @property
+    def n_lost(self) -> int:
+        """Calls that were paid for without a sample to show, of draws that count."""
+        found = self.storage.summary(self.study.id)
+        return found.n_paid - found.n_samples
 
     # ------------------------------------------------------------ leases
 
@@ -168,3 +205,8 @@ def _by_arm(request: Mapping[int, int], drawn: Sequence[tuple[Ticket, Rows]]) ->
     for ticket, one in sorted(drawn, key=lambda pair: pair[0].piece):
         found.setdefault(ticket.arm, []).append(one)
     return found
+
+
+def _texts(request: Mapping[int, int]) -> dict[str, int]:
+    """The request with keys as JSON has them."""
+    return {str(arm): count for arm, count in sorted(request.items())}
