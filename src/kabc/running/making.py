@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kabc.core.errors import ArmError, SettingsError
 from kabc.results.values import Result
+from kabc.running.growth import reused
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.progress import Ticker
 from kabc.running.questions import spec_of
@@ -60,6 +61,9 @@ def create_study(
     block: int | str | None = None,
     on_worker_loss: OnWorkerLoss | None = None,
     watch: bool = True,
+    reuse: str | None = None,
+    anchors: int | None = None,
+    gone: Sequence[Hashable] = (),
 ) -> Study:
     """Make a study: a question that is kept in a store, with everything that is drawn for it.
 
@@ -80,6 +84,15 @@ def create_study(
     on_worker_loss : {"redraw", "encode", "raise"}, optional
         What becomes of a draw whose worker died. Default: it is drawn again, but the run ends where two workers died
         with draws of one arm.
+    reuse : str, optional
+        An earlier study in the same store. Its samples of arms of the same name are read first, all of them, in the
+        order in which they were drawn; then new ones are drawn. Valid if the question was not chosen by looking at
+        these samples. `max_samples` is for new samples.
+    anchors : int, optional
+        With `reuse`: so many new samples of each arm are compared with its recorded ones before these are read. If they
+        differ, nothing recorded is read. They are the next samples of the arm. Default: 20.
+    gone : sequence of hashable, optional
+        With `reuse`: arms that cannot be drawn any more. Only their recorded samples are read.
     n_clusters, delta, kernel, strategy, strategy_options, max_samples, min_separation, pilot, check_k, tolerance, \
     seed, types, block, watch
         As for `kabc.cluster`. Strategies are given by name. Functions cannot be stored.
@@ -118,9 +131,14 @@ def create_study(
     names = _names(arms)
     if len(names) < 2:
         raise ArmError(f"there must be at least 2 arms to compare, got {len(names)}")
-    spec = spec_of(settings, names, types, watch=watch, on_worker_loss=on_worker_loss)
     store = open_storage(storage)
     found = _found(store, name) if if_exists == "resume" else None
+    if reuse is None and (gone or anchors is not None):
+        raise SettingsError("gone= and anchors= are about recorded samples; pass reuse= too, the name of their study")
+    past = None if reuse is None else reused(store, reuse, names, anchors, gone)
+    if found is not None and past is not None and found.spec.reuse is not None:
+        past = replace(past, last_round=found.spec.reuse.last_round)  # the earlier study may have gone on
+    spec = spec_of(settings, names, types, watch=watch, on_worker_loss=on_worker_loss, reuse=past)
     if found is not None and seed is None:
         spec = replace(spec, seed=found.seed)
     return _made_or_resumed(store, name, found, spec, max_samples)

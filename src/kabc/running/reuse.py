@@ -137,6 +137,11 @@ class Reuse:
     # ------------------------------------------------------------ what is said
 
     @property
+    def sizes(self) -> list[int]:
+        """Recorded samples of each arm."""
+        return self._n_old
+
+    @property
     def n_recorded(self) -> int:
         """Samples of the earlier study that were told."""
         return sum(min(read, n) for read, n in zip(self.read, self._n_old, strict=True))

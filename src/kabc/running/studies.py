@@ -11,6 +11,7 @@ from kabc.core.kernels import Hamming
 from kabc.results.files import loaded
 from kabc.results.origin import origin_now
 from kabc.results.values import Result
+from kabc.running.growth import reuse_of, with_gone
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.identity import bury_dead, worker_facts, worker_name
 from kabc.running.intake import Intake
@@ -61,12 +62,14 @@ def run_of(
 ) -> Run:
     """The run that answers the question of a study. Without `worker`, it only reads."""
     facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
+    reuse = reuse_of(storage, spec)
+    facts = with_gone(facts, spec, reuse)
     settings = settings_of(spec, study, facts)
     strings = Strings(None if facts.types else spec.types) if settings.bets else None
     watched = Watch(len(facts), spec.seed, paired=settings.paired) if spec.watch else None
     if sources is not None:
         sources.facts = facts
-    intake = Intake(spec.names, facts, spec.seed, strings, watched)
+    intake = Intake(spec.names, facts, spec.seed, strings, watched, reuse)
     intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
     return Run(
         settings,
