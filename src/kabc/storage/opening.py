@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+from importlib.util import find_spec
 from typing import Any, cast
 
 from kabc.core.secrets import hide_url
@@ -93,7 +93,5 @@ def _seconds(timeout: Any) -> float:
 
 
 def _needed(module: str, extra: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError:
-        raise StorageError(f"this store needs {module}; pip install 'kabc[{extra}]'") from None
+    if find_spec(module) is None:
+        raise StorageError(f"this store needs {module}; pip install 'kabc[{extra}]'")

@@ -3,9 +3,9 @@
     KR1 | length of the header (4 bytes, little-endian) | header, JSON | body, zlib or plain
 
 The body holds one column after the other, because values of a column are alike. Of numbers it holds the first bytes of
-all values, then the second bytes, and so on: exponents and zeros stand together, and compress well. Texts of a fixed
-width are numbers, one for each letter. An array of objects is a list of its different values, and numbers that point
-into it.
+all values, then the second bytes, and so on: exponents and zeros stand together, and compress well. Decimals such as
+21.35 are kept as whole numbers (2135, and 2 places) where that gives the same bits back. Texts of a fixed width are
+numbers, one for each letter. An array of objects is a list of its different values, and numbers that point into it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ _NUMBERS = "biuf"  # kinds of numpy's types
 _LEVEL = 1  # of zlib: higher ones cost three times as much, and save 2 %
 _SMALL = 4_096  # bytes of which every one counts, and that are quick to compress
 _HIGHEST_LETTER = 0x10FFFF
+_MOST_PLACES = 6  # of decimals
+_A_LOOK = 8  # rows that show whether they are decimals
+_WHOLE = ("|i1", "<i2", "<i4", "<i8")
 _Value = str | int | float | bool | None
 
 
@@ -37,7 +40,13 @@ def encode(rows: NDArray[Any]) -> bytes:  # (n,) or (n, d)
     if rows.ndim not in (1, 2):
         raise StorageError(f"samples to be kept must have one or two dimensions, got shape {rows.shape}")
     header: dict[str, Any] = {"t": rows.dtype.str, "s": rows.shape}
-    if rows.dtype.kind in _NUMBERS:
+    if rows.dtype.kind == "b":
+        body = np.packbits(np.moveaxis(rows, 0, -1)).tobytes()
+    elif (found := _decimals(rows)) is not None:
+        header["e"], whole = found
+        header["i"] = whole.dtype.str
+        body = _shuffled(whole)
+    elif rows.dtype.kind in _NUMBERS:
         body = _shuffled(rows)
     elif rows.dtype.kind == "U":
         body = _shuffled(_letters(rows))
@@ -83,6 +92,8 @@ def _decoded(data: bytes) -> NDArray[Any]:
     body = _unpacked(memoryview(data)[start + length :], _size(header["z"]))
     if header["t"] == "O":
         return _uncoded(body, shape, _size(header["v"]), _number_type(header["c"]))
+    if "e" in header:
+        return _from_decimals(body, shape, _size(header["e"]), _type(header["i"]))
     return _array(body, shape, _type(header["t"]))
 
 
@@ -125,6 +136,8 @@ def _number_type(text: object) -> np.dtype[Any]:
 
 
 def _array(body: bytes, shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    if kind.kind == "b":
+        return _from_bits(body, shape)
     if kind.kind != "U":
         return _unshuffled(body, shape, kind)
     width = kind.itemsize // 4
@@ -162,7 +175,51 @@ def _unshuffled(body: bytes, shape: tuple[int, ...], kind: np.dtype[Any]) -> NDA
         return np.zeros(shape, kind)
     planes = np.frombuffer(body, np.uint8).reshape(-1, size, n)
     columns = np.ascontiguousarray(np.moveaxis(planes, 1, 2)).view(kind).reshape(*rest, n)
-    return np.ascontiguousarray(np.moveaxis(columns, -1, 0))
+    return np.moveaxis(columns, -1, 0).copy()
+
+
+def _from_bits(body: bytes, shape: tuple[int, ...]) -> NDArray[Any]:
+    n, size = shape[0], int(np.prod(shape, dtype=object))
+    if len(body) != -(-size // 8):
+        raise _damaged(f"{len(body):,} bytes for {size:,} bits")
+    bits = np.unpackbits(np.frombuffer(body, np.uint8), count=size).astype(bool)
+    return np.moveaxis(bits.reshape(*shape[1:], n), -1, 0).copy()
+
+
+def _decimals(rows: NDArray[Any]) -> tuple[int, NDArray[Any]] | None:
+    """Places and whole numbers that give the same bits back, or None. Most numbers show at once that they are none."""
+    if rows.dtype.str != "<f8" or not rows.size:
+        return None
+    if all(_whole(rows[:_A_LOOK], places) is None for places in (_MOST_PLACES, 0)):
+        return None
+    for places in range(_MOST_PLACES + 1):
+        if (whole := _whole(rows, places)) is not None:
+            lowest, highest = whole.min(), whole.max()
+            return places, whole.astype(next(kind for kind in _WHOLE if _fits(kind, lowest, highest)))
+    return None
+
+
+def _whole(rows: NDArray[Any], places: int) -> NDArray[Any] | None:
+    scale = 10.0**places
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.rint(rows * scale)
+        if not (np.abs(scaled) < 2.0**53).all():  # beyond it, or not a number
+            return None
+    whole = scaled.astype(np.int64)
+    same = np.array_equal((whole / scale).view(np.int64), np.ascontiguousarray(rows).view(np.int64))  # -0.0 is not 0.0
+    return whole if same else None
+
+
+def _fits(kind: str, lowest: int, highest: int) -> bool:
+    limits = np.iinfo(kind)
+    return bool(limits.min <= lowest and highest <= limits.max)
+
+
+def _from_decimals(body: bytes, shape: tuple[int, ...], places: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    if places > _MOST_PLACES or kind.str not in _WHOLE:
+        raise _damaged(f"{places} places of {kind}")
+    decimals: NDArray[Any] = _unshuffled(body, shape, kind) / 10.0**places
+    return decimals.astype("<f8")
 
 
 # ---------------------------------------------------------------- objects: different values, and numbers of them

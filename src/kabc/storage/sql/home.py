@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, Table
+from sqlalchemy import Connection, Table
 from sqlalchemy.exc import DBAPIError
 
 from kabc.storage.errors import StorageError
@@ -18,7 +18,6 @@ class Home(ABC):
 
     label: str  # for messages: a path, or a URL without its password
     url: str  # without its password
-    now: ColumnElement[float]  # its clock
 
     @abstractmethod
     def check(self) -> None:
@@ -31,10 +30,6 @@ class Home(ABC):
     @abstractmethod
     def alone(self, connection: Connection) -> None:
         """Until the transaction ends, no other process changes the tables."""
-
-    @abstractmethod
-    def locked(self, query: Select[Any], of: Table, *, skip: bool = False) -> Select[Any]:
-        """The rows of this table are locked until the transaction ends; with `skip`, those of others are left out."""
 
     @abstractmethod
     def insert(self, table: Table) -> Any:

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, insert, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, case, insert, select, update
 
 from kabc.storage.checks import about, check_rows, no_such_id, no_ticket
 from kabc.storage.contract import Answered, Draw, Failure, Json, Outcome, Ticket
+from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.records import ticket_record
 from kabc.storage.sql.rounds import select_tickets, tickets_by_id
@@ -25,6 +26,7 @@ class Exchange:
 
     study: int
     worker: int
+    name: str
     finished: Sequence[Draw | Failure]
     packed: Sequence[bytes]  # of the draws among them
     drawn_by: Mapping[str, int]  # ids of the workers named there
@@ -36,11 +38,7 @@ class Exchange:
 
 def exchange(home: Home, connection: Connection, call: Exchange, *, again: bool) -> Answered:
     """Hand in, then lease."""
-    row = connection.execute(
-        select(studies.c.state, studies.c.latest, home.now.label("now")).where(studies.c.id == call.study)
-    ).one_or_none()
-    if row is None:
-        raise no_such_id(call.study, home.label)
+    row = _study(home, connection, call.study)
     leased = _leased_before(connection, call) if again else []
     book = _Book(home, connection, call)
     outcomes = book.hand_in()
@@ -55,38 +53,70 @@ def exchange(home: Home, connection: Connection, call: Exchange, *, again: bool)
 
 def available(home: Home, connection: Connection, study: int, arms: Collection[int] | None) -> bool:
     """Whether there is anything to lease: looking costs less than writing."""
-    row = connection.execute(
-        select(studies.c.state, studies.c.latest, home.now.label("now")).where(studies.c.id == study)
-    ).one_or_none()
+    row = _study(home, connection, study)
+    if row.state != "running":
+        return False
+    query, values = _free(study, row.latest, row.now, arms, 1)
+    return connection.execute(query, values).first() is not None
+
+
+def _study(home: Home, connection: Connection, study: int) -> Row[Any]:
+    row = connection.execute(_STUDY, {"study": study}).one_or_none()
     if row is None:
         raise no_such_id(study, home.label)
-    query = _free(study, row.latest, row.now, arms).with_only_columns(tickets.c.id).limit(1)
-    return row.state == "running" and connection.execute(query).first() is not None
+    return row
+
+
+_STUDY = select(studies.c.state, studies.c.latest, NOW.label("now")).where(studies.c.id == bindparam("study"))
 
 
 # ---------------------------------------------------------------- leasing
 
 
-def _free(study: int, latest: int, now: float, arms: Collection[int] | None) -> Any:
-    query = select_tickets(tickets.c.study == study, tickets.c.round == latest, UNFINISHED)
-    query = query.where((tickets.c.state == OPEN) | (tickets.c.expires <= now)).order_by(tickets.c.place)
-    return query if arms is None else query.where(tickets.c.arm.in_(sorted(arms)))
+_FREE = (
+    select_tickets(
+        tickets.c.study == bindparam("study"),
+        tickets.c.round == bindparam("latest"),
+        UNFINISHED,
+        (tickets.c.state == OPEN) | (tickets.c.expires <= bindparam("now")),
+    )
+    .order_by(tickets.c.place)
+    .limit(bindparam("most", type_=Integer))
+)
+_FREE = _FREE.with_for_update(of=tickets, skip_locked=True)  # tickets that others are at are left out: nobody waits
+_FREE_OF_ARMS = _FREE.where(tickets.c.arm.in_(bindparam("arms", expanding=True)))
+
+
+def _free(
+    study: int, latest: int, now: float, arms: Collection[int] | None, most: int
+) -> tuple[Select[Any], dict[str, Any]]:
+    values = {"study": study, "latest": latest, "now": now, "most": most}
+    return (_FREE, values) if arms is None else (_FREE_OF_ARMS, values | {"arms": sorted(arms)})
 
 
 def _lease(home: Home, connection: Connection, call: Exchange, latest: int, now: float) -> list[Ticket]:
-    query = _free(call.study, latest, now, call.arms).limit(call.want)
-    rows = connection.execute(home.locked(query, tickets, skip=True)).all()
-    before = [ticket_record(row) for row in rows]
+    query, values = _free(call.study, latest, now, call.arms, call.want)
+    before = [ticket_record(row) for row in connection.execute(query, values)]
     if not before:
         return []
-    connection.execute(
-        _LEASE,
-        [{"key": one.id, "by": call.worker, "until": now + call.seconds, "call": call.token} for one in before],
-    )
+    until = now + call.seconds
+    same = {"by": call.worker, "until": until, "call": call.token}
+    connection.execute(_LEASE, [{"key": one.id, **same} for one in before])
     lapsed = [one for one in before if one.state == "leased" and one.expires != _BURIED]
     notes: list[tuple[str, Json]] = [("lapsed", about(one, one.lease, one.worker, counted=True)) for one in lapsed]
     write_notes(home, connection, call.study, notes)
-    return _leased_before(connection, call)
+    died = {one.id for one in lapsed}
+    return [
+        replace(
+            one,
+            state="leased",
+            lease=one.lease + 1,
+            worker=call.name,
+            expires=until,
+            deaths=one.deaths + (one.id in died),
+        )
+        for one in before
+    ]
 
 
 _died = case(((tickets.c.state == LEASED) & (tickets.c.expires != _BURIED), 1), else_=0)
@@ -117,8 +147,14 @@ def _leased_before(connection: Connection, call: Exchange) -> list[Ticket]:
 
 
 def _unfinished(connection: Connection, study: int, latest: int) -> bool:
-    query = select(tickets.c.id).where(tickets.c.study == study, tickets.c.round == latest, UNFINISHED).limit(1)
-    return connection.execute(query).first() is not None
+    return connection.execute(_UNFINISHED, {"study": study, "latest": latest}).first() is not None
+
+
+_UNFINISHED = (
+    select(tickets.c.id)
+    .where(tickets.c.study == bindparam("study"), tickets.c.round == bindparam("latest"), UNFINISHED)
+    .limit(1)
+)
 
 
 # ---------------------------------------------------------------- handing in
@@ -141,7 +177,7 @@ class _Book:
         call = self.call
         if not call.finished:
             return []
-        found = tickets_by_id(self.home, self.connection, call.study, {one.ticket for one in call.finished})
+        found = tickets_by_id(self.connection, call.study, {one.ticket for one in call.finished})
         for one in call.finished:
             if one.ticket not in found:
                 raise no_ticket(one.ticket, call.study)
@@ -192,13 +228,14 @@ class _Book:
 
     def _write(self) -> None:
         if self._draws:
-            self.connection.execute(insert(draws), self._draws)
+            self.connection.execute(_DRAWS, self._draws)
         if self._states:
             self.connection.execute(_FINISH, self._states)
         write_notes(self.home, self.connection, self.call.study, self._notes)
         self.changed = bool(self._states or self._notes)
 
 
+_DRAWS = insert(draws)
 _FINISH = (
     update(tickets)
     .where(tickets.c.id == bindparam("key"))
@@ -220,12 +257,12 @@ def renew(
 ) -> set[int]:
     """The ids of tickets that are still the worker's."""
     seen(home, connection, worker, study=study, changed=False)
-    found = tickets_by_id(home, connection, study, held)
+    found = tickets_by_id(connection, study, held)
     mine = {
         one.id for one in found.values() if one.state == "leased" and one.lease == held[one.id] and one.worker == name
     }
     if mine:
-        renewed = update(tickets).where(tickets.c.id == bindparam("key")).values(expires=home.now + seconds)
+        renewed = update(tickets).where(tickets.c.id == bindparam("key")).values(expires=NOW + seconds)
         connection.execute(renewed, [{"key": one} for one in sorted(mine)])
     return mine
 
@@ -240,7 +277,7 @@ def bury(home: Home, connection: Connection, study: int, name: str, *, counted: 
         tickets.c.expires != _BURIED,
         workers.c.name == name,
     )
-    rows = connection.execute(home.locked(query.order_by(tickets.c.id), tickets))
+    rows = connection.execute(query.order_by(tickets.c.id).with_for_update(of=tickets))
     found = [ticket_record(row) for row in rows]
     if found:
         lapse = update(tickets).where(tickets.c.id == bindparam("key"))

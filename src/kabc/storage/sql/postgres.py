@@ -9,19 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
-from sqlalchemy import (
-    URL,
-    ColumnElement,
-    Connection,
-    Engine,
-    Float,
-    Select,
-    Table,
-    create_engine,
-    event,
-    literal_column,
-    text,
-)
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DBAPIError
 
@@ -38,8 +26,6 @@ _RESTARTS = ("57P01", "57P02", "57P03", "08")  # the server stops, starts, or th
 
 class PostgresHome(Home):
     """A database on a server."""
-
-    now: ColumnElement[float] = literal_column("(extract(epoch from clock_timestamp())::float8)", Float())
 
     def __init__(self, url: URL) -> None:
         given = url.render_as_string(hide_password=False)
@@ -67,9 +53,6 @@ class PostgresHome(Home):
 
     def alone(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-
-    def locked(self, query: Select[Any], of: Table, *, skip: bool = False) -> Select[Any]:
-        return query.with_for_update(of=of, skip_locked=skip)
 
     def insert(self, table: Table) -> Any:
         return insert(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Row
@@ -27,6 +28,11 @@ def whole(what: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise damaged(what, value)
     return value
+
+
+def total(what: str, value: object) -> int:
+    """A sum of whole numbers: PostgreSQL gives a decimal."""
+    return whole(what, int(value) if isinstance(value, Decimal) and value.is_finite() else value)
 
 
 def number(what: str, value: object) -> float:
@@ -64,28 +70,28 @@ def study_record(row: Row[Any]) -> StudyRecord:
         mapping("the spec of a study", row.spec),
         row.state,
         number("the time of a study", row.created),
-        whole("the revision of a study", row.revision) + whole("the changes of workers", int(row.more)),
+        whole("the revision of a study", row.revision) + total("the changes of workers", row.more),
         None if row.facts is None else mapping("the facts of a study", row.facts),
         mapping("the limits of a study", row.limits),
         None if row.answer is None else mapping("the answer of a study", row.answer),
     )
 
 
+TICKET_NUMBERS = ("id", "round", "place", "arm", "piece", "start", "count", "lease", "deaths")
+
+
 def ticket_record(row: Row[Any]) -> Ticket:
-    """A ticket; `row.worker_name` is the worker's name."""
-    state = whole("the state of a ticket", row.state)
-    if not 0 <= state < len(STATES):
+    """A ticket: its numbers, its state, the end of its lease, the name of its worker. There are many of them."""
+    *numbers, state, expires, worker = row[: len(TICKET_NUMBERS) + 3]
+    for name, value in zip(TICKET_NUMBERS, numbers, strict=True):
+        if type(value) is not int:
+            raise damaged(f"the {name} of a ticket", value)
+    if type(state) is not int or not 0 <= state < len(STATES):
         raise damaged("the state of a ticket", state)
-    numbers = {name: whole(f"the {name} of a ticket", getattr(row, name)) for name in _NUMBERS}
-    return Ticket(
-        **numbers,
-        state=STATES[state],
-        worker="" if row.worker_name is None else words("a worker", row.worker_name),
-        expires=number("the end of a lease", row.expires),
-    )
-
-
-_NUMBERS = ("id", "round", "place", "arm", "piece", "start", "count", "lease", "deaths")
+    if type(expires) is not float or not (worker is None or type(worker) is str):
+        raise damaged("the lease of a ticket", (expires, worker))
+    one, number_, place, arm, piece, start, count, lease, deaths = numbers
+    return Ticket(one, number_, place, arm, piece, start, count, STATES[state], lease, worker or "", expires, deaths)
 
 
 def draw_record(ticket: Ticket, row: Row[Any], *, late: bool) -> Draw:

@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, insert, literal, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+    tuple_,
+    update,
+)
 
 from kabc.storage.checks import check_tickets, round_passed
 from kabc.storage.contract import Draw, Json, NewTicket, StudyRecord, Ticket
 from kabc.storage.rows import MOST_BYTES
+from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.records import draw_record, ticket_record
+from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record, total, whole
 from kabc.storage.sql.studies import add_note, change, done_per_arm, load, lock
 from kabc.storage.sql.tables import (
     DEADLY,
@@ -35,7 +49,13 @@ _PAGE_BYTES = 2**23
 
 _by = workers.alias("drawn_by")
 _joined = table.outerjoin(workers, workers.c.id == table.c.worker)
-_ticket: tuple[ColumnElement[Any], ...] = (*table.c, workers.c.name.label("worker_name"))
+# in the order in which `ticket_record` takes them
+_ticket: tuple[ColumnElement[Any], ...] = (
+    *[table.c[name] for name in TICKET_NUMBERS],
+    table.c.state,
+    table.c.expires,
+    workers.c.name.label("worker_name"),
+)
 
 
 def select_tickets(*conditions: ColumnElement[bool]) -> Select[Any]:
@@ -43,14 +63,20 @@ def select_tickets(*conditions: ColumnElement[bool]) -> Select[Any]:
     return select(*_ticket).select_from(_joined).where(*conditions)
 
 
-def tickets_by_id(home: Home, connection: Connection, study: int, ids: Collection[int]) -> dict[int, Ticket]:
+_BY_ID = (
+    select_tickets(table.c.study == bindparam("study"), table.c.id.in_(bindparam("some", expanding=True)))
+    .order_by(table.c.id)
+    .with_for_update(of=table)
+)
+
+
+def tickets_by_id(connection: Connection, study: int, ids: Collection[int]) -> dict[int, Ticket]:
     """Tickets that nobody else changes until the transaction ends. In order of their ids: so none waits in a circle."""
     found: dict[int, Ticket] = {}
     ordered = sorted(ids)
     for at in range(0, len(ordered), _IDS_AT_ONCE):
         some = ordered[at : at + _IDS_AT_ONCE]
-        query = select_tickets(table.c.study == study, table.c.id.in_(some)).order_by(table.c.id)
-        for row in connection.execute(home.locked(query, table)):
+        for row in connection.execute(_BY_ID, {"study": study, "some": some}):
             found[row.id] = ticket_record(row)
     return found
 
@@ -66,8 +92,11 @@ def is_open(connection: Connection, study: int, number: int) -> bool:
 
 def read(connection: Connection, study: int, number: int) -> list[Ticket]:
     """The tickets of a round in their order."""
-    query = select_tickets(table.c.study == study, table.c.round == number).order_by(table.c.place)
-    return [ticket_record(row) for row in connection.execute(query)]
+    return [ticket_record(row) for row in connection.execute(_OF_ROUND, {"study": study, "number": number})]
+
+
+_OF_ROUND = select_tickets(table.c.study == bindparam("study"), table.c.round == bindparam("number"))
+_OF_ROUND = _OF_ROUND.order_by(table.c.place)
 
 
 def open_round(
@@ -76,12 +105,13 @@ def open_round(
     """Write a round, if it is not there."""
     row = lock(home, connection, study)  # of two processes at once, one comes here second
     if not is_open(connection, study, number):
-        if number <= row.latest:
-            raise round_passed(number, row.latest)
+        latest, counted = whole("a round", row.latest), whole("a round", row.counted)
+        if number <= latest:
+            raise round_passed(number, latest)
         check_tickets(tickets)
         _close(connection, study, number)
-        _count(home, connection, study, row.counted, number)
-        connection.execute(insert(rounds).values(study=study, number=number, opened=home.now))
+        _count(home, connection, study, counted, number)
+        connection.execute(insert(rounds).values(study=study, number=number, opened=NOW))
         values = [
             {"place": place, "arm": one.arm, "piece": one.piece, "start": one.start, "count": one.count}
             for place, one in enumerate(tickets)
@@ -137,7 +167,7 @@ def reopen(home: Home, connection: Connection, study: int, note: Json, token: st
 def deaths(connection: Connection, study: int) -> dict[int, int]:
     """Arm -> leases that lapsed."""
     query = select(table.c.arm, func.sum(table.c.deaths)).where(table.c.study == study, DEADLY).group_by(table.c.arm)
-    return {arm: int(number) for arm, number in connection.execute(query)}
+    return {whole("an arm", arm): total("the deaths", number) for arm, number in connection.execute(query)}
 
 
 def leases(connection: Connection, study: int) -> list[Ticket]:

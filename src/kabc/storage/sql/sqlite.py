@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from sqlalchemy import URL, ColumnElement, Connection, Float, Select, Table, create_engine, literal_column
+from sqlalchemy import URL, Connection, Table, create_engine
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
@@ -31,6 +31,7 @@ APPLICATION = 0x6B616263  # "kabc", in the header of the file
 _MAGIC = b"SQLite format 3\x00"
 _PATIENCE = 60.0  # seconds in which another process may hold the lock
 _LARGE_LOG = 2**25  # bytes of the write-ahead log from which it is emptied, even if readers have to wait
+_WAIT_FOR_READERS = 1.0  # seconds, when it is emptied
 _LOOK_EVERY = 50  # writes between two looks at its size
 _FIRST_NAP, _LONGEST_NAP = 0.002, 0.1  # seconds between two looks for a change
 
@@ -38,12 +39,10 @@ _FIRST_NAP, _LONGEST_NAP = 0.002, 0.1  # seconds between two looks for a change
 class SqliteHome(Home):
     """A file."""
 
-    now: ColumnElement[float] = literal_column("((julianday('now') - 2440587.5) * 86400.0)", Float())
-
     def __init__(self, path: str, patience: float = _PATIENCE) -> None:
         self.label = path
         self.url = f"sqlite:///{path}"
-        self._path = Path(path)
+        self._path = Path(path).absolute()  # it is opened again after a fork, perhaps from another folder
         self._patience = patience
         self._lock = threading.RLock()
         self._connection: Connection | None = None
@@ -130,16 +129,13 @@ class SqliteHome(Home):
             return
         if large:
             with suppress(DBAPIError):  # somebody reads for longer: the next one tries again
-                connection.exec_driver_sql("PRAGMA busy_timeout = 1000")
+                connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(1000 * _WAIT_FOR_READERS)}")
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
             connection.commit()
 
     def alone(self, connection: Connection) -> None:
         """A transaction that writes is alone."""
-
-    def locked(self, query: Select[Any], of: Table, *, skip: bool = False) -> Select[Any]:
-        return query
 
     def insert(self, table: Table) -> Any:
         return insert(table)

@@ -27,6 +27,7 @@ from kabc.storage.contract import (
 )
 from kabc.storage.rows import encode
 from kabc.storage.sql import leases, rounds, studies
+from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.schema import prepare
 
@@ -140,6 +141,7 @@ class SqlStorage:
         call = leases.Exchange(
             study,
             self._worker(study, worker),
+            worker,
             finished,
             [encode(one.rows) for one in finished if isinstance(one, Draw)],
             {name: self._worker(study, name) for name in {one.worker for one in finished}},
@@ -225,7 +227,7 @@ class SqlStorage:
     # ------------------------------------------------------------ the store itself
 
     def now(self) -> float:
-        return self._read(lambda c: float(c.execute(select(self._home.now)).scalar_one()))
+        return self._read(lambda c: float(c.execute(select(NOW)).scalar_one()))
 
     def wait(self, study: int, revision: int, seconds: float) -> int:
         def current() -> int:

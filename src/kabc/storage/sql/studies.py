@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, delete, func, insert, select, update
 
 from kabc.storage.checks import as_json, check_name, name_taken, no_study, no_such_id
 from kabc.storage.contract import Json, Note, StudyRecord, StudyState, Summary, WorkerRecord
+from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.records import damaged, note_record, number, study_record, whole, words, worker_record
+from kabc.storage.sql.records import damaged, note_record, number, study_record, total, whole, words, worker_record
 from kabc.storage.sql.tables import DONE, STATES, notes, snapshots, studies, tickets, totals, workers
 
 _MORE = (
@@ -18,6 +19,8 @@ _MORE = (
     .scalar_subquery()
     .label("more")
 )
+
+_REVISION = select(studies.c.revision, _MORE).where(studies.c.id == bindparam("study"))
 
 
 # ---------------------------------------------------------------- reading
@@ -48,10 +51,10 @@ def names(connection: Connection) -> list[str]:
 
 def revision(home: Home, connection: Connection, study: int) -> int:
     """Its revision alone: this is asked often."""
-    row = connection.execute(select(studies.c.revision, _MORE).where(studies.c.id == study)).one_or_none()
+    row = connection.execute(_REVISION, {"study": study}).one_or_none()
     if row is None:
         raise no_such_id(study, home.label)
-    return whole("the revision of a study", row.revision) + int(row.more)
+    return whole("the revision of a study", row.revision) + total("the changes of workers", row.more)
 
 
 def summary(home: Home, connection: Connection, study: int) -> Summary:
@@ -69,10 +72,10 @@ def summary(home: Home, connection: Connection, study: int) -> Summary:
     told = select(totals.c.arm, totals.c.n_samples, totals.c.n_paid).where(totals.c.study == study)
     samples: dict[int, int] = {}
     n_paid = 0
-    for query in (told, done_per_arm(study, row.counted)):
+    for query in (told, done_per_arm(study, whole("a round", row.counted))):
         for arm, n_samples, paid in connection.execute(query):
-            samples[arm] = samples.get(arm, 0) + int(n_samples)
-            n_paid += int(paid)
+            samples[whole("an arm", arm)] = samples.get(arm, 0) + total("the samples of an arm", n_samples)
+            n_paid += total("the cost of an arm", paid)
     states = connection.execute(
         select(tickets.c.state, func.count())
         .where(tickets.c.study == study, tickets.c.round == row.latest)
@@ -80,9 +83,9 @@ def summary(home: Home, connection: Connection, study: int) -> Summary:
     )
     per_state = {STATES[state]: count for state, count in states if state in range(len(STATES))}
     last_change = max(number("a time", row.changed), number("a time", row.by_worker or 0.0))
-    total = sum(samples.values())
+    n_rounds = whole("the number of rounds", row.n_rounds)
     samples = dict(sorted(samples.items()))
-    return Summary(record, row.n_rounds, total, n_paid, per_state, samples, last_change)
+    return Summary(record, n_rounds, sum(samples.values()), n_paid, per_state, samples, last_change)
 
 
 def done_per_arm(study: int, after: int, before: int | None = None) -> Any:
@@ -109,8 +112,8 @@ def create(home: Home, connection: Connection, name: str, spec: Json, limits: Js
             "spec": as_json("the spec", spec),
             "limits": as_json("the limits", limits),
             "token": token,
-            "created": home.now,
-            "changed": home.now,
+            "created": NOW,
+            "changed": NOW,
         }
         made = home.insert(studies).values(_NEW | values).on_conflict_do_nothing(index_elements=["name"])
         connection.execute(made)  # another process may be writing the same name: then it waits here, and loses
@@ -134,7 +137,7 @@ _NEW: dict[str, Any] = {
 def change(home: Home, connection: Connection, study: int, **values: Any) -> None:
     """A new revision of the study."""
     found = connection.execute(
-        update(studies).where(studies.c.id == study).values(revision=studies.c.revision + 1, changed=home.now, **values)
+        update(studies).where(studies.c.id == study).values(revision=studies.c.revision + 1, changed=NOW, **values)
     )
     if found.rowcount != 1:
         raise no_such_id(study, home.label)
@@ -143,7 +146,7 @@ def change(home: Home, connection: Connection, study: int, **values: Any) -> Non
 
 def lock(home: Home, connection: Connection, study: int) -> Row[Any]:
     """The row of a study, which nobody else changes until the transaction ends."""
-    row = connection.execute(home.locked(select(studies).where(studies.c.id == study), studies)).one_or_none()
+    row = connection.execute(select(studies).where(studies.c.id == study).with_for_update()).one_or_none()
     if row is None:
         raise no_such_id(study, home.label)
     return row
@@ -201,7 +204,7 @@ def write_notes(home: Home, connection: Connection, study: int, some: list[tuple
     """Write notes in their order."""
     rows = [{"kind": kind, "body": as_json("a note", body)} for kind, body in some]
     if rows:
-        connection.execute(insert(notes).values(study=study, written=home.now, token=token), rows)
+        connection.execute(insert(notes).values(study=study, written=NOW, token=token), rows)
 
 
 def read_notes(connection: Connection, study: int, after: int) -> list[Note]:
@@ -220,7 +223,7 @@ def worker_id(home: Home, connection: Connection, study: int, name: str) -> int:
     found = connection.execute(mine).scalar()
     if found is None:
         load(home, connection, study)
-        new = {"first_seen": home.now, "last_seen": home.now, "changes": 0, "changed": 0.0}
+        new = {"first_seen": NOW, "last_seen": NOW, "changes": 0, "changed": 0.0}
         row = home.insert(workers).values(study=study, name=name, **new)
         connection.execute(row.on_conflict_do_nothing(index_elements=["study", "name"]))
         found = connection.execute(mine).scalar_one()
@@ -235,11 +238,14 @@ def register(home: Home, connection: Connection, study: int, worker: int, facts:
 
 def seen(home: Home, connection: Connection, worker: int, *, study: int, changed: bool, **values: Any) -> None:
     """The worker is alive; and whether it changed the study."""
-    if changed:
-        values |= {"changes": workers.c.changes + 1, "changed": home.now}
-    found = connection.execute(update(workers).where(workers.c.id == worker).values(last_seen=home.now, **values))
+    statement = _CHANGED if changed else _SEEN
+    found = connection.execute(statement.values(**values) if values else statement, {"worker_id": worker})
     if found.rowcount != 1:
         raise no_such_id(study, home.label)
+
+
+_SEEN = update(workers).where(workers.c.id == bindparam("worker_id")).values(last_seen=NOW)
+_CHANGED = _SEEN.values(changes=workers.c.changes + 1, changed=NOW)
 
 
 def read_workers(connection: Connection, study: int) -> list[WorkerRecord]:
@@ -253,9 +259,9 @@ def read_workers(connection: Connection, study: int) -> list[WorkerRecord]:
 
 def take_step(home: Home, connection: Connection, study: int, worker: str, seconds: float) -> bool:
     """Whether the worker has the step now."""
-    free: ColumnElement[bool] = studies.c.step_worker.in_(["", worker]) | (studies.c.step_expires <= home.now)
+    free: ColumnElement[bool] = studies.c.step_worker.in_(["", worker]) | (studies.c.step_expires <= NOW)
     found = connection.execute(
-        update(studies).where(studies.c.id == study, free).values(step_worker=worker, step_expires=home.now + seconds)
+        update(studies).where(studies.c.id == study, free).values(step_worker=worker, step_expires=NOW + seconds)
     )
     if found.rowcount != 1:
         load(home, connection, study)  # deleted?
