@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from kabc.running.progress import Ticker
 from kabc.running.reuse import Reuse
 from kabc.running.run import Run
 from kabc.running.settings import Settings
+from kabc.running.shift import Shift
 from kabc.running.sources import Sources
+from kabc.running.steps import run_here
 from kabc.running.watch import Watch
 from kabc.storage.memory import MemoryStorage
 from kabc.study.growth import drawn_rows, last_whole_round
@@ -35,7 +38,9 @@ def run(arms: Mapping[str, Any], reuse: Reuse | None = None, seed: int = 0, **se
     storage = MemoryStorage()
     study = storage.create_study("run", {}, {})
     ledger = Ledger(storage, study, sources.facts, seed, "here")
-    result = Run(chosen, sources, intake, ledger, Ticker.of(False)).result()
+    show = Ticker.of(False)
+    shift = Shift(ledger, sources, show, lambda: intake.n_samples)
+    result = Run(chosen, sources, intake, ledger, show).result(partial(run_here, shift=shift))
     found = drawn_rows(storage, study.id, 0, last_whole_round(storage, study.id))
     return result, {sources.names[arm]: rows for arm, rows in found.items()}
 

@@ -22,6 +22,9 @@ from kabc.study.facts import Facts
 Pieces = Mapping[int, Sequence[ArrayLike]]  # arm -> what its draws of a round gave, in their order
 
 
+_STATE = ("drawn", "kept", "strings", "watch", "notes", "columns", "block", "_sizes", "_width")
+
+
 class Intake:
     """The samples of a run as they come, round by round.
 
@@ -60,6 +63,17 @@ class Intake:
         self.texts = strings is not None  # whether samples may be texts
         self._width: int | None = None  # columns of a sample as arms return it
         self._sizes = [arm.size for arm in facts.arms]
+
+    def state(self) -> dict[str, Any]:
+        """All that came in, as far as it matters for what comes next."""
+        return {name: getattr(self, name) for name in _STATE}
+
+    def take_up(self, state: Mapping[str, Any]) -> None:
+        """Go on after a state."""
+        for name in _STATE:
+            setattr(self, name, state[name])
+        if self.strings is not None and self.strings.encoder is not None:
+            self.levels = self.strings.encoder.levels
 
     def __len__(self) -> int:
         return len(self.names)

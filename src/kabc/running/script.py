@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from kabc.arms.base import Arm
 from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
@@ -28,6 +29,9 @@ from kabc.strategies.base import Request, SetsAside, Strategy
 from kabc.study.ledger import Ledger
 
 _LOOK_SECONDS = 0.5  # between two looks at what is left
+
+
+_STATE = ("strategy", "tracer", "notes", "n_pilot", "before", "_n_told")  # of a run, beside the intake
 
 
 class Rounds:
@@ -74,6 +78,7 @@ class Rounds:
         self.before = 0  # samples that the strategy was told in earlier runs
         self.telling = False  # it was told a part of a round: nothing that it says is certain
         self.number = PILOT_ROUND  # of the round that is drawn
+        self._n_told = 0  # rounds that the strategy was told in this run
         self._left, self._next_look = "", 0.0  # what is left, in words, and when to look again
 
     @property
@@ -86,6 +91,25 @@ class Rounds:
 
     def asks(self) -> Script[Status]:
         """All rounds, until something ends them; how that ended."""
+        strategy = self.strategy
+        if strategy is None:
+            strategy = self.strategy = yield from self._begin()
+        elif self._sources is not None:
+            self._sources.cut(self.settings.block_length)
+        loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
+        with blas_threads(strategy):
+            for request in loop.asks():
+                self.number += 1
+                self._tell(strategy, request, (yield self.number, request))
+                self._n_told += 1
+                self._report(strategy, self._n_told)
+        yield from self._anchors_in_the_end(may_draw=loop.reason != "budget")
+        status = strategy.status or loop.reason
+        assert status is not None
+        return status
+
+    def _begin(self) -> Script[Strategy]:
+        """What comes before the rounds of the strategy: anchors, and pilots."""
         yield from self._anchors()
         yield from self._cut()
         kernel: Kernel | None = None
@@ -96,17 +120,23 @@ class Rounds:
         self.before = strategy.n_samples
         # a strategy that goes on gets the draws of later rounds: it has seen those of the first ones
         self.number += len(strategy.rounds)
-        self.strategy = strategy
-        loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
-        with blas_threads(strategy):
-            for number, request in enumerate(loop.asks(), 1):
-                self.number += 1
-                self._tell(strategy, request, (yield self.number, request))
-                self._report(strategy, number)
-        yield from self._anchors_in_the_end(may_draw=loop.reason != "budget")
-        status = strategy.status or loop.reason
-        assert status is not None
-        return status
+        return strategy
+
+    # ------------------------------------------------------------ snapshots
+
+    def state(self, number: int) -> dict[str, Any]:
+        """All that it takes to go on after this round, without arms and settings."""
+        kept = {name: getattr(self, name) for name in _STATE}
+        return kept | {"number": number, "block": self.settings.block, "intake": self.intake.state()}
+
+    def take_up(self, state: Mapping[str, Any]) -> None:
+        """Go on after the round of a state, before `asks` is run."""
+        for name in _STATE:
+            setattr(self, name, state[name])
+        self.number, self.settings = state["number"], replace(self.settings, block=state["block"])
+        self.intake.take_up(state["intake"])
+
+    # ------------------------------------------------------------ anchors
 
     def _anchors(self) -> Script[None]:
         """Draw new samples of arms with a record, and compare: then the record is read, or dropped."""

@@ -7,6 +7,7 @@ same script, with samples from the log first.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Generic, TypeVar
@@ -28,6 +29,7 @@ class Stepper(Generic[Found]):
         self._script, self._ledger, self._intake = script, ledger, intake
         self._asked: Asked | None = None
         self.found: Found | None = None  # what the script returned
+        self.told: Callable[[int, float], None] | None = None  # hears which round was told, and how long it took
 
     def advance(self) -> bool:
         """Tell all rounds that are whole, and open the next one. False: the script has ended."""
@@ -35,8 +37,11 @@ class Stepper(Generic[Found]):
             return False
         assert self._asked is not None
         while (pieces := self._round(*self._asked)) is not None:
+            number, started = self._asked[0], time.perf_counter()
             if not self._run_on(partial(self._script.send, pieces)):
                 return False
+            if self.told is not None:
+                self.told(number, time.perf_counter() - started)
         return True
 
     def _round(self, number: int, request: Request) -> Pieces | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Hamming
@@ -16,6 +17,7 @@ from kabc.running.heartbeat import Heartbeat
 from kabc.running.identity import bury_dead, worker_facts, worker_name
 from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
+from kabc.running.keeper import Keeper
 from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
@@ -71,7 +73,7 @@ def run_of(
         sources.facts = facts
     intake = Intake(spec.names, facts, spec.seed, strings, watched, reuse)
     intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
-    return Run(
+    run = Run(
         settings,
         sources,
         intake,
@@ -81,6 +83,11 @@ def run_of(
         time.perf_counter() if started is None else started,
         story=lambda: story(storage, study),
     )
+    if reuse is None:
+        keeper = Keeper(storage, study, spec.fingerprint)
+        keeper.restore(run.rounds)
+        run.stepper.told = partial(keeper.told, run.rounds) if worker else None
+    return run
 
 
 def stored_answer(study: StudyRecord) -> Result:
@@ -139,6 +146,8 @@ class Step:
             return True
         result = self.run.finished()
         self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
+        if result.status != "budget":  # a raised budget goes on from there
+            self.storage.drop_snapshot(self.study.id)
         return False
 
 
