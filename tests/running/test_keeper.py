@@ -100,7 +100,12 @@ def test_a_study_that_goes_on_from_a_snapshot_finds_what_it_would_have_found(
         storage.save_snapshot(study.record.id, kept[0], kept[1].replace(b'"code": "', b'"code": "x', 1))
     taken: list[int] = []
     take = Intake.take
-    monkeypatch.setattr(Intake, "take", lambda self, pieces: taken.append(self.n_samples) or take(self, pieces))
+
+    def listen(self: Intake, pieces: Any) -> Any:
+        taken.append(self.n_samples)
+        return take(self, pieces)
+
+    monkeypatch.setattr(Intake, "take", listen)
     again = kabc.load_study("cut", store).run(arms, progress=False)
     assert (taken[0] == 0) == (how != "kept"), "a snapshot skips rounds, and without one none is skipped"
     mine, expected = seen(again), seen(whole)

@@ -72,8 +72,8 @@ def order_evidence(
         chosen, by_length = by_length[-many:], by_length[:-many]
         steps = [_ranked(series[i], rngs[i]) for i in chosen]
         factors = _factors(steps, longest)
-        for place, i in enumerate(chosen if known is not None else ()):
-            factors[: known[i], place] = 1.0
+        for place, i in enumerate(chosen):
+            factors[: 0 if known is None else known[i], place] = 1.0
         found[chosen], dependent[chosen] = _wealth(factors)
         shared.add(factors)
     return Order(np.minimum(found, _LOG_MOST), dependent, min(shared.log_wealth(), _LOG_MOST))
