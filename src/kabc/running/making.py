@@ -19,7 +19,7 @@ from kabc.running.sources import Arms, named_arms
 from kabc.running.study import Study, opened_arms
 from kabc.running.workers import Place
 from kabc.storage.contract import Storage
-from kabc.storage.errors import NoStudyError
+from kabc.storage.errors import NoStudyError, StudyExistsError
 from kabc.storage.opening import open_storage
 from kabc.strategies.base import Strategy
 from kabc.study.policies import OnWorkerLoss
@@ -131,17 +131,31 @@ def create_study(
     names = _names(arms)
     if len(names) < 2:
         raise ArmError(f"there must be at least 2 arms to compare, got {len(names)}")
-    store = open_storage(storage)
-    found = _found(store, name) if if_exists == "resume" else None
     if reuse is None and (gone or anchors is not None):
         raise SettingsError("gone= and anchors= are about recorded samples; pass reuse= too, the name of their study")
-    past = None if reuse is None else reused(store, reuse, names, anchors, gone)
-    if found is not None and past is not None and found.spec.reuse is not None:
-        past = replace(past, last_round=found.spec.reuse.last_round)  # the earlier study may have gone on
-    spec = spec_of(settings, names, types, watch=watch, on_worker_loss=on_worker_loss, reuse=past)
-    if found is not None and seed is None:
-        spec = replace(spec, seed=found.seed)
-    return _made_or_resumed(store, name, found, spec, max_samples)
+    spec = spec_of(settings, names, types, watch=watch, on_worker_loss=on_worker_loss)
+    store = open_storage(storage)
+    if reuse is not None:
+        spec = replace(spec, reuse=reused(store, reuse, names, anchors, gone))
+    while True:
+        found = _found(store, name) if if_exists == "resume" else None
+        if found is not None:
+            spec = _as_begun(spec, found.spec, has_seed=seed is not None)
+        try:
+            return _made_or_resumed(store, name, found, spec, max_samples)
+        except StudyExistsError:
+            if if_exists == "raise":
+                raise
+            # another process made it just now: resume that one
+
+
+def _as_begun(spec: Spec, begun: Spec, *, has_seed: bool) -> Spec:
+    """The question with what a study that is there has chosen: its seed, and up to where it reads an earlier study."""
+    if not has_seed:
+        spec = replace(spec, seed=begun.seed)
+    if spec.reuse is not None and begun.reuse is not None:  # the earlier study may have gone on
+        spec = replace(spec, reuse=replace(spec.reuse, last_round=begun.reuse.last_round))
+    return spec
 
 
 def _found(store: Storage, name: str) -> Study | None:
@@ -187,7 +201,10 @@ def run_as_study(
         opened = opened_arms(reading, arms, settings, show)
         known = [one for one, _ in named_arms(opened, names)]
         spec = spec_of(settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss)
-        study = _made_or_resumed(store, name, found, spec, settings.max_samples)
+        try:
+            study = _made_or_resumed(store, name, found, spec, settings.max_samples)
+        except StudyExistsError:  # another process made it just now: go on with that one, and its seed
+            return run_as_study(storage, name, asked, arms, names, reading, place, show, on_round)
         return study.run_on(opened, names, place, show, on_round)
     finally:
         if store is not storage:
@@ -219,8 +236,8 @@ def load_study(name: str, storage: StorageLike) -> Study:
     Examples
     --------
     >>> import kabc
-    >>> made = kabc.create_study("nightly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
-    >>> kabc.load_study("nightly", storage="kabc.db").names
+    >>> made = kabc.create_study("weekly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
+    >>> kabc.load_study("weekly", storage="kabc.db").names
     ('a', 'b')
     """
     store = open_storage(storage, create=False)

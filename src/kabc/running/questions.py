@@ -14,7 +14,7 @@ from kabc.running.settings import Settings
 from kabc.storage.contract import StudyRecord
 from kabc.study.facts import Facts
 from kabc.study.policies import OnWorkerLoss
-from kabc.study.spec import Reused, Spec
+from kabc.study.spec import Spec
 
 _DELTA = 0.05
 
@@ -26,7 +26,6 @@ def spec_of(
     *,
     watch: bool,
     on_worker_loss: OnWorkerLoss | None,
-    reuse: Reused | None = None,
 ) -> Spec:
     """The question of a call. What cannot be stored is refused, before anything is drawn."""
     chosen, kernel = settings.chosen, settings.kernel
@@ -57,7 +56,6 @@ def spec_of(
         types=types,
         watch=watch,
         on_worker_loss=on_worker_loss,
-        reuse=reuse,
         kabc=origin_now("").version,
     )
 
