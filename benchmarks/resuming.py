@@ -48,9 +48,8 @@ def resume(n_samples: int) -> dict[str, float]:
 def shown(found: dict[str, float]) -> str:
     lines = [f"{found['samples']:,.0f} samples of {COLUMNS} columns, {ARMS} arms; computing time"]
     lines += [f"  {name:<18} {found[name]:>8.2f} s  {found[name] / found['alone']:>5.2f} x" for name in _TIMES]
-    lines.append(
-        f"store over Parquet   {found['store, bytes'] / found['parquet, bytes']:.2f} (with free pages of the dropped snapshot)"
-    )
+    ratio = found["store, bytes"] / found["parquet, bytes"]
+    lines.append(f"store over Parquet   {ratio:.2f} (with free pages of the dropped snapshot)")
     return "\n".join(lines)
 
 
