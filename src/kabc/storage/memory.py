@@ -295,7 +295,7 @@ class MemoryStorage:
 
     def deaths(self, study: int) -> Mapping[int, int]:
         with self._changed:
-            return dict(+self._get(study).deck.deaths)
+            return self._get(study).deck.deaths()
 
     def draws(self, study: int, first: int, last: int) -> Iterator[tuple[Ticket, Draw]]:
         with self._changed:
