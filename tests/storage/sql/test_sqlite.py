@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -46,8 +47,16 @@ os.kill(os.getpid(), signal.SIGKILL)
     store.close()
 
 
-def test_the_settings_that_durability_needs_are_on(path: Path) -> None:
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_settings_that_durability_needs_are_on_also_after_an_interruption(path: Path, broken: bool) -> None:
     store = open_storage(path)
+    with (
+        suppress(KeyboardInterrupt),
+        store._home.transaction(write=True) as connection,  # type: ignore[attr-defined]
+    ):
+        if broken:
+            connection.invalidate()  # as when Ctrl-C comes in the middle of a statement
+        raise KeyboardInterrupt
     with store._home.transaction(write=False) as connection:  # type: ignore[attr-defined]
         found = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
@@ -180,6 +189,7 @@ def test_a_torn_log_opens_at_the_last_whole_commit(path: Path, tmp_path: Path) -
 # ---------------------------------------------------------------- threads and processes
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_and_its_parent_both_go_on(path: Path) -> None:
     store = open_storage(path)
     study = store.create_study("nightly", {}, {}).id
