@@ -197,3 +197,10 @@ class ForgetsOldDeaths(MemoryStorage):
     def open_round(self, study: int, number: int, tickets: Sequence[NewTicket]) -> list[Ticket]:
         self._get(study).deck.deaths.clear()
         return super().open_round(study, number, tickets)
+
+
+class LosesTheSlow(MemoryStorage):
+    def exchange(self, study: int, worker: str, finished: _Some = (), *args: Any, **more: Any) -> Answered:
+        answer = super().exchange(study, worker, (), *args, **more)
+        leased = tuple(one for one in answer.leased if one.lease == 1)
+        return Answered(tuple("superseded" for _ in finished), leased)

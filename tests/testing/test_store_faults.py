@@ -75,6 +75,7 @@ FAULTS: dict[str, list[type[Storage]]] = {
     "many_that_open_the_same_round_have_the_same_tickets": [faulty.OpensAgain],
     "workers_draw_every_ticket_once": [faulty.DropsADraw],
     "of_many_results_for_a_ticket_the_latest_lease_counts": [leases.SaysDoneToAll],
+    "a_lapsed_lease_is_finished_or_leased_anew_and_never_both": [leases.LosesTheSlow],
     "every_note_is_kept": [faulty.LosesNotes],
 }
 
