@@ -64,7 +64,6 @@ def attend(
     name: str,
     serves: Sequence[str] | None = None,
     on_loss: OnWorkerLoss | None = None,
-    stay: bool = False,
     show: Any = False,
     lease: float = LEASE,
 ) -> Worker:
@@ -83,7 +82,7 @@ def attend(
     with Heartbeat(storage, study.id, name, lease) as heart:
         shift = Shift(ledger, sources, ticker, lambda: intake.n_samples, heart, on_loss, lease)
         step = Ends(storage, study.id, stepper, rounds)
-        worker = Worker(storage, study, sources.names, shift, step, heart, ticker, stay)
+        worker = Worker(storage, study, sources.names, shift, step, heart, ticker)
         worker.run()
     return worker
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -91,7 +90,7 @@ class Deadly(MemoryStorage):
         self.left = times
 
     def exchange(self, *given: Any, **options: Any) -> Any:
-        while self.left and super().exchange(1, "dead", want=1, arms=[0], seconds=0.0).leased:
+        while self.left and super().exchange(1, f"dead{self.left}", want=1, arms=[0], seconds=0.0).leased:
             self.left -= 1
         return super().exchange(*given, **options)
 
@@ -169,21 +168,18 @@ def test_what_comes_too_late_is_kept_and_never_used_and_the_worker_goes_on() -> 
     assert late.rows.min() > 50
 
 
-def test_a_worker_leaves_a_paused_study_and_stays_if_it_is_asked_to() -> None:
+def test_a_worker_leaves_a_study_that_is_paused_or_was_deleted() -> None:
     shared = new_study()
     shared.set_state(1, "paused", {})
     assert attend(shared, arms(), name="early").n_draws == 0
-    with ThreadPoolExecutor(1) as pool:
-        staying = pool.submit(attend, shared, arms(), name="patient", stay=True)
-        while not any(worker.name == "patient" for worker in shared.workers(1)):
-            time.sleep(0.01)
-        shared.set_state(1, "running", {})
-        while shared.load_study("nightly").state != "ended":
-            time.sleep(0.01)
-        assert not staying.done()
+
+    def deleting(n: int, rng: np.random.Generator) -> Any:
         shared.delete_study(1)
-        with pytest.raises(NoStudyError, match=r"no study 'nightly'|it was deleted"):
-            staying.result()
+        return rng.normal(0.0, 1.0, n)
+
+    shared.set_state(1, "running", {})
+    with pytest.raises(NoStudyError, match="it was deleted"):
+        attend(shared, {**arms(), "a": deleting}, name="late")
 
 
 def test_another_worker_takes_over_the_step_and_replays() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kabc.storage.contract import Draw, NewTicket, Ticket
 from kabc.storage.memory import MemoryStorage
-from kabc.study.effects import ALPHA, WorkerEffect, difference, effect_line, effects_of, worker_effects
+from kabc.study.effects import ALPHA, WorkerEffect, difference, effect_line, effects_of, note_effects, worker_effects
 from kabc.testing.error_law import most_errors
 
 Law = Callable[[int, str, int, np.random.Generator], Any]  # arm, worker, n, rng -> rows
@@ -112,6 +112,10 @@ def test_workers_of_one_host_stand_together_where_there_are_several_hosts() -> N
     hosts = {"a1": {"host": "a"}, "a2": {"host": "a"}, "b1": {"host": "b"}, "c1": {"host": "c"}}
     found = worker_effects(*stored(hosts, {"a1": 2.0, "a2": 2.0}))
     assert found[0].worker == "a"
+    store, study = stored(hosts, {"b1": 3.0})
+    lines = note_effects(store, study, ["v1"])
+    assert lines[0].startswith("samples drawn by b look different from those of other workers (arm v1; evidence")
+    assert [note.body["line"] for note in store.notes(study) if note.kind == "worker-effect"] == lines
     here = {name: {"host": "a"} for name in ("a1", "a2")}
     assert [one.worker for one in worker_effects(*stored(here, {"a1": 2.0}))] in (["a1"], ["a2"])
     assert worker_effects(*stored({"a1": {"host": "a"}}, {})) == []

@@ -34,6 +34,9 @@ _WITH_EQUALS = (
 )
 _FLAG = re.compile(_WITH_EQUALS + r"(?:True|None|(?=[\s,;:)]|$))")
 _VALUED = re.compile(_WITH_EQUALS)
+# a setting that was left out, in what a study asks for
+_LEFT_OUT = re.compile(r"\b(asks for|this call for|or pass) (\w+)=None\b")
+_GLUED = re.compile(r"(--(?:clusters|max-samples|min-separation|option|check-k))=(?=\S)")
 # keys of a file
 _KEY = re.compile(r"\b(rate|concurrency|max_wait|price|max_spend|value|prompts|headers|body)=(?=[\s,;:.)]|$)")
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
@@ -55,7 +58,9 @@ def for_the_shell(message: str) -> str:
     text = message
     for python, shell in _ADVICE.items():
         text = text.replace(python, shell)
+    text = _LEFT_OUT.sub(lambda found: f"{found[1]} no {_option(found[2])}", text)
     text = _BARE.sub(lambda found: _option(found[1]), text)
+    text = _GLUED.sub(r"\1 ", text)
     text = _FLAG.sub(lambda found: _option(found[1]), text)
     text = _KEY.sub(r"\1", text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
@@ -90,7 +95,12 @@ def of_result(result: Result) -> int:
     """The exit code of an answer."""
     if result.verdict is not None and result.status != "doubtful":
         return _OF_VERDICT[result.verdict]
-    return _OF_STATUS.get(result.status, UNDECIDED)
+    return of_status(result.status)
+
+
+def of_status(status: object) -> int:
+    """The exit code of a run that ended so."""
+    return _OF_STATUS.get(str(status), UNDECIDED)
 
 
 def print_json(facts: Mapping[str, Any]) -> None:

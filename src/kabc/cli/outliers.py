@@ -11,6 +11,7 @@ import typer
 
 from kabc.cli import exits
 from kabc.cli import options as common
+from kabc.cli.stores import OF_STUDIES
 from kabc.config.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def outliers(
 
 def _expect_outliers(config: Config, file: Path | None) -> None:
     """Refuse settings that would be ignored."""
-    for name in _OF_RUN:
+    for name in (*_OF_RUN, *OF_STUDIES):
         if name in config.model_fields_set:
             raise ConfigError(f"{file}: {name} is for kabc run, and kabc outliers has no use for it; leave it out")
 

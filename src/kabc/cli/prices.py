@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from kabc.arms.base import NamedArms
-from kabc.cli.live import clock
 from kabc.cli.pilots import Samples
+from kabc.cli.times import clock
 from kabc.config.models import Config
 from kabc.core.errors import KabcError
 from kabc.core.samples import as_points

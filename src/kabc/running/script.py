@@ -114,7 +114,9 @@ class Rounds:
             self.n_pilot, self.number = found.n_pilot, found.last_round
             self.notes += found.notes
         block = self.settings.block_length
-        self.intake.cut(block, None if self._sources is None else self._sources.cut(block))
+        left = None if self._sources is None else self._sources.cut(block)
+        # where others draw too, what is left here says nothing: the facts do
+        self.intake.cut(block, left if self._ledger.private else None)
         self.notes += few_blocks(self.intake)
         if self.intake.watch is not None and self._sources is not None:
             self.intake.watch.look(self._sources.arms, block)

@@ -50,6 +50,8 @@ class Shift:
         What becomes of a draw whose worker died (kabc.study.policies).
     seconds : float
         How long a lease lasts.
+    block : callable, optional
+        The length of the blocks that pools are cut into. It is asked before the first row of a pool is drawn.
     expect : callable, optional
         Refuses samples that cannot be used, before they are handed in.
     """
@@ -63,11 +65,14 @@ class Shift:
         heart: Heartbeat | None = None,
         on_loss: OnWorkerLoss | None = None,
         seconds: float = LEASE_SECONDS,
+        block: Callable[[], int] = lambda: 1,
         expect: Callable[[NDArray[Any]], None] | None = None,
     ) -> None:
         self.sources, self.show = sources, show
         self._heart, self._on_loss, self._seconds, self._expect = heart, on_loss, seconds, expect
+        self.n_samples = 0
         self.n_superseded = 0  # draws that came too late
+        self._block: Callable[[], int] | None = block  # None: pools are cut
         self._ledger, self._n_before = ledger, n_before
         self._finished: list[Draw | Failure] = []
         self._held: dict[int, Ticket] = {}
@@ -171,6 +176,9 @@ class Shift:
 
     def task(self, ticket: Ticket) -> Callable[[], ArrayLike]:
         """The draw of a ticket. It can be sent to another process; sent again, it draws the same."""
+        if self._block is not None and self.sources.facts.arms[ticket.arm].in_blocks:
+            self.sources.cut(self._block())
+            self._block = None
         arm = self.sources.arms[ticket.arm]
         if not self._ledger.private:  # otherwise nobody else draws
             go_to(arm, ticket.start, self._drawn[ticket.arm])
@@ -194,6 +202,7 @@ class Shift:
         self._drawn[ticket.arm] += ticket.count
         self._n_done += 1
         self._n_samples += ticket.count
+        self.n_samples += ticket.count
 
     def _failed(self, ticket: Ticket, error: Exception) -> KabcError:
         """The error, of this arm; the ticket is given up, but for money that is spent: then another one may draw it."""

@@ -36,6 +36,7 @@ class Sources:
         self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.facts = facts_of(self.arms, self._about)
         self.seed = seed
+        self._block = 1
         self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
@@ -57,8 +58,12 @@ class Sources:
         return [name for name, about in zip(self.names, self.facts.arms, strict=True) if about.paired]
 
     def cut(self, block: int) -> list[int | None]:
-        """From now on pools give whole blocks of consecutive samples, in random order. Returns what is left of each."""
-        if block > 1:
+        """From now on pools give whole blocks of consecutive samples, in random order. Returns what is left of each.
+
+        Doing it twice is as good as once.
+        """
+        if block > 1 and self._block != block:
+            self._block = block
             self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
         return [arm.remaining for arm in self.arms]
 

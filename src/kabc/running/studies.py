@@ -18,6 +18,7 @@ from kabc.running.interrupts import run_interrupts
 from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
+from kabc.running.settings import AUTO
 from kabc.running.shift import LEASE_SECONDS, Shift
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Sources
@@ -27,6 +28,7 @@ from kabc.running.worker import Worker
 from kabc.storage.contract import Storage, StudyRecord
 from kabc.storage.errors import StorageError
 from kabc.study.documents import facts_document, facts_of_document
+from kabc.study.effects import note_effects
 from kabc.study.facts import ArmFacts, Facts
 from kabc.study.ledger import Ledger
 from kabc.study.spec import Spec
@@ -58,9 +60,11 @@ def run_of(
     show: Ticker | None = None,
     listeners: Sequence[Listener] = (),
     started: float | None = None,
+    facts: Facts | None = None,
 ) -> Run:
     """The run that answers the question of a study. Without `worker`, it only reads."""
-    facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
+    if facts is None:
+        facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
     settings = settings_of(spec, study, facts)
     strings = Strings(None if facts.types else spec.types) if settings.bets else None
     watched = Watch(len(facts), spec.seed, paired=settings.paired) if spec.watch else None
@@ -107,19 +111,31 @@ def run_here(
     run = run_of(storage, study, spec, sources, worker=name, show=show, listeners=listeners)
     with Heartbeat(storage, study.id, name, LEASE_SECONDS, show.now) as heart, run_interrupts(show) as interrupts:
         run.interrupts = interrupts
-        shift = Shift(
-            run.ledger,
-            sources,
-            show,
-            lambda: run.intake.n_samples,
-            heart,
-            spec.on_worker_loss,
-            expect=run.intake.expect,
-        )
+        shift = shift_of(run, sources, show, heart, spec)
         worker = Worker(storage, study, spec.names, shift, Step(storage, study, run), heart, show)
         result = run.result(lambda _: worker.run())
     now = storage.load_study(study.name)
     return stored_answer(now) if now.state == "ended" else result
+
+
+def shift_of(run: Run, sources: Sources, show: Ticker, heart: Heartbeat, spec: Spec) -> Shift:
+    """What this process draws for the study."""
+
+    def block() -> int:
+        found = (run.ledger.noted("block") or {}).get("length", 1) if spec.block == AUTO else spec.block
+        return int(found or 1)
+
+    return Shift(
+        run.ledger,
+        sources,
+        show,
+        lambda: run.intake.n_samples,
+        heart,
+        spec.on_worker_loss,
+        heart.seconds,
+        block,
+        run.intake.expect,
+    )
 
 
 @dataclass
@@ -136,6 +152,7 @@ class Step:
             return True
         result = self.run.finished()
         self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
+        note_effects(self.storage, self.study.id, self.run.intake.names)  # it takes seconds, and decides nothing
         return False
 
 

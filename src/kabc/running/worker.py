@@ -38,10 +38,7 @@ class Step(Protocol):
 
 @dataclass
 class Worker:
-    """The loop of one process.
-
-    `stay`: it waits for more where a study is paused or has ended.
-    """
+    """The loop of one process. `steps`: whether it may do the step."""
 
     storage: Storage
     study: StudyRecord
@@ -50,7 +47,7 @@ class Worker:
     step: Step
     heart: Heartbeat
     show: Ticker
-    stay: bool = False
+    steps: bool = True
     n_draws: int = field(default=0, init=False)
     _waiting: _Waiting = field(init=False)
     _store_lost: float | None = field(default=None, init=False)  # since when
@@ -85,20 +82,18 @@ class Worker:
     def _turn(self) -> Ended | None:
         study = self.storage.load_study(self.study.name)
         if study.state != "running":
-            if not self.stay:
-                return study.state
-            self._wait(study, f"the study is {'paused' if study.state == 'paused' else 'at its end'}; waiting for more")
-            return None
+            return study.state
         drawn = self.shift.work()
         self.n_draws += drawn
         if not self._stepped() and not drawn:
             self._refuse_failed()
-            self._wait(study, self._waiting.line())
+            with self.show.during(f"{self._waiting.line()} ({counted(self.n_draws, 'draw')} by this worker so far)"):
+                self.storage.wait(study.id, study.revision, _WAIT_SECONDS)
         return None
 
     def _stepped(self) -> bool:
         """Whether a round was opened, or the study has ended."""
-        if not self.heart.has_step:
+        if self.steps and not self.heart.has_step:
             self.heart.has_step = self.storage.take_step(self.study.id, self.heart.worker, self.heart.seconds)
         if not self.heart.has_step:
             return False
@@ -106,14 +101,10 @@ class Worker:
         goes_on = self.step.advance()
         return not goes_on or self.storage.wait(self.study.id, 0, 0.0) > before
 
-    def _wait(self, study: StudyRecord, line: str) -> None:
-        with self.show.during(f"{line} ({counted(self.n_draws, 'draw')} by this worker so far)"):
-            self.storage.wait(study.id, study.revision, _WAIT_SECONDS)
-
     def _refuse_failed(self) -> None:
         """Raise the error of an arm that another worker failed to draw: the round will not be finished."""
         failure = failed_draw(self.storage, self.study.id)
-        if failure is not None and not self.stay:
+        if failure is not None:
             raise ArmError(str(failure.body.get("message", ""))).of_arm(self.names[int(failure.body["arm"])])
 
     def _endure(self, error: StorageError) -> None:
@@ -149,9 +140,7 @@ class _Waiting:
         self._since = self._since or time.monotonic()
         if time.monotonic() < self._since + _QUIET_SECONDS:
             return "waiting for other workers"
-        verb = "waits" if len(alone) == 1 else "wait"
-        arms = "arm" if len(alone) == 1 else "arms"
-        return f"{arms} {in_short([str(name) for name in alone])} {verb} for a worker that can serve them"
+        return unserved_line(alone)
 
     def _unserved(self) -> list[Hashable]:
         """Arms with open tickets that no living worker can serve."""
@@ -166,3 +155,9 @@ class _Waiting:
         waiting: list[Ticket] = next(filter(None, latest), [])
         arms = dict.fromkeys(ticket.arm for ticket in waiting if ticket.state == "open")
         return [self._names[arm] for arm in arms if str(self._names[arm]) not in served]
+
+
+def unserved_line(names: Sequence[Hashable]) -> str:
+    """Which arms nobody can draw."""
+    arms, verb, them = ("arm", "waits", "it") if len(names) == 1 else ("arms", "wait", "them")
+    return f"{arms} {in_short([str(name) for name in names])} {verb} for a worker that can serve {them}"

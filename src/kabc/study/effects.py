@@ -59,6 +59,16 @@ def worker_effects(storage: Storage, study: int) -> list[WorkerEffect]:
     return effects_of(_first(storage.draws(study, 0, 2**31 - 1)), groups) if found.n_samples else []
 
 
+def note_effects(storage: Storage, study: int, names: Sequence[object]) -> list[str]:
+    """Look for effects, and note each in the study (kind "worker-effect"). Returns them in words."""
+    lines = []
+    for effect in worker_effects(storage, study):
+        lines.append(effect_line(effect, names))
+        body = {"arm": effect.arm, "worker": effect.worker, "evidence": effect.evidence, "line": lines[-1]}
+        storage.add_note(study, "worker-effect", body)
+    return lines
+
+
 def effect_line(effect: WorkerEffect, names: Sequence[object]) -> str:
     """An effect in words."""
     return (
