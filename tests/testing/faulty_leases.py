@@ -193,9 +193,24 @@ class EndsLeasesOfTheBuried(MemoryStorage):
         return len(held)
 
 
+class CountsTicketsOfTheDead(MemoryStorage):
+    def deaths(self, study: int) -> Mapping[int, int]:
+        died = self._get(study).deck._died
+        return {arm: sum(map(len, tickets.values())) for arm, tickets in died.items() if any(tickets.values())}
+
+
+class NeverForgetsDeaths(MemoryStorage):
+    def reopen(self, study: int, note: Json) -> int:
+        died = self._get(study).deck._died
+        before = {arm: dict(tickets) for arm, tickets in died.items()}
+        number = super().reopen(study, note)
+        died.update(before)
+        return number
+
+
 class ForgetsOldDeaths(MemoryStorage):
     def open_round(self, study: int, number: int, tickets: Sequence[NewTicket]) -> list[Ticket]:
-        self._get(study).deck.deaths.clear()
+        self._get(study).deck._died.clear()
         return super().open_round(study, number, tickets)
 
 

@@ -34,7 +34,7 @@ class LosesLimits(MemoryStorage):
 class KeepsTheCallersSpec(MemoryStorage):
     def create_study(self, name: str, spec: Json, limits: Json) -> StudyRecord:
         kept = self._studies[super().create_study(name, spec, limits).id]
-        kept.record = replace(kept.record, spec=spec)
+        kept._record = replace(kept.record, spec=spec)
         return kept.record
 
 
@@ -46,7 +46,7 @@ class SortsNames(MemoryStorage):
 class MakesTwins(MemoryStorage):
     def create_study(self, name: str, spec: Json, limits: Json) -> StudyRecord:
         kept = self._studies[super().create_study(f"{name} {len(self._studies)}", spec, limits).id]
-        kept.record = replace(kept.record, name=name)
+        kept._record = replace(kept.record, name=name)
         return kept.record
 
 
@@ -78,7 +78,7 @@ def _plain(value: object) -> bool:
 class OnlyHidesWhatIsDeleted(MemoryStorage):
     def delete_study(self, study: int) -> None:
         kept = self._studies[study]
-        kept.record = replace(kept.record, name=f"deleted {study}")
+        kept._record = replace(kept.record, name=f"deleted {study}")
 
     def study_names(self) -> list[str]:
         return [name for name in super().study_names() if not name.startswith("deleted")]
@@ -87,7 +87,7 @@ class OnlyHidesWhatIsDeleted(MemoryStorage):
 class LastFactsCount(MemoryStorage):
     def set_facts(self, study: int, facts: Json) -> StudyRecord:
         kept = self._get(study)
-        kept.record = replace(kept.record, facts=None)
+        kept._record = replace(kept.record, facts=None)
         return super().set_facts(study, facts)
 
 
@@ -101,14 +101,16 @@ class StaysEnded(MemoryStorage):
         state = self._get(study).record.state
         super().set_limits(study, limits, note)
         with self._changed:
-            return self._change(self._get(study), state=state)
+            self._change(self._get(study), state=state)
+            return self._get(study).record
 
 
 class WakesThePaused(MemoryStorage):
     def set_limits(self, study: int, limits: Json, note: Json) -> StudyRecord:
         super().set_limits(study, limits, note)
         with self._changed:
-            return self._change(self._get(study), state="running")
+            self._change(self._get(study), state="running")
+            return self._get(study).record
 
 
 class CountsOpenTickets(MemoryStorage):

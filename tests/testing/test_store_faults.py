@@ -62,6 +62,8 @@ FAULTS: dict[str, list[type[Storage]]] = {
     "burying_somebody_who_has_nothing_is_harmless": [leases.NotesEveryBurial],
     "a_buried_worker_that_lives_goes_on_while_nobody_else_has_its_ticket": [leases.EndsLeasesOfTheBuried],
     "deaths_are_kept_over_rounds": [leases.ForgetsOldDeaths],
+    "who_dies_with_several_tickets_of_an_arm_dies_once": [leases.CountsTicketsOfTheDead],
+    "deaths_of_a_ticket_that_people_open_again_are_forgotten": [leases.NeverForgetsDeaths],
     "one_worker_has_the_step": [faulty.EverybodySteps],
     "the_step_is_free_when_it_was_dropped_lapsed_or_its_worker_died": [faulty.FirstStepsForEver, leases.BuriesNobody],
     "notes_come_in_order_and_from_where_they_were_read_before": [faulty.NewestNotesFirst],
