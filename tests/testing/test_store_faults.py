@@ -72,7 +72,7 @@ FAULTS: dict[str, list[type[Storage]]] = {
     "a_snapshot_replaces_the_one_before": [faulty.KeepsTheFirstSnapshot],
     "the_clock_goes_forward_in_seconds": [faulty.HasAFixedClock],
     "the_revision_grows_with_every_change_and_with_nothing_else": [faulty.WakesForSignsOfLife],
-    "waiting_ends_with_the_next_change": [faulty.NeverWaits],
+    "waiting_ends_with_the_next_change": [faulty.NeverSeesAChange],
     "one_of_many_makes_the_study": [faulty.MakesTwins],
     "many_that_open_the_same_round_have_the_same_tickets": [faulty.OpensAgain],
     "workers_draw_every_ticket_once": [faulty.DropsADraw],
