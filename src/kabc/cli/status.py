@@ -18,7 +18,7 @@ from kabc.study.spec import Spec
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
 _WORKERS = 12  # that are named
 _NOTES = 3  # that are shown whole
-_TECHNICAL = ("ticket", "lease", "piece")  # in notes, for programs
+_TECHNICAL = ("ticket", "lease", "piece", "counted")  # in notes, for programs
 
 
 @dataclass(frozen=True)
