@@ -27,10 +27,13 @@ class Stepper(Generic[Found]):
     def __init__(self, script: Script[Found], ledger: Ledger, intake: Intake) -> None:
         self._script, self._ledger, self._intake = script, ledger, intake
         self._asked: Asked | None = None
+        self._broken: BaseException | None = None  # what the script failed with: it cannot go on
         self.found: Found | None = None  # what the script returned
 
     def advance(self) -> bool:
         """Tell all rounds that are whole, and open the next one. False: the script has ended."""
+        if self._broken is not None:
+            raise self._broken
         if self._asked is None and not self._run_on(lambda: next(self._script)):
             return False
         assert self._asked is not None
@@ -45,6 +48,9 @@ class Stepper(Generic[Found]):
         except StopIteration as end:
             self.found = end.value
             return False
+        except BaseException as error:
+            self._broken = error
+            raise
         return True
 
     def close(self) -> None:
