@@ -136,14 +136,17 @@ class Study:
     ) -> Result:
         """Run with arms that are open already, and close them, however it ends."""
         record = self.record
-        if record.state == "ended":
-            return studies.stored_answer(record)
-        studies.expect_running(record)
         sources = Sources(self._in_order(opened, names), None, self.seed)
         sources.workers = place.workers_for(sources.arms)
         try:
             sources.check_workers()
-            result = studies.run_here(self._storage, record, self._spec, sources, show, on_round)
+            if record.state == "ended":
+                if record.facts is not None:  # it is no answer about other arms
+                    studies.known_facts(self._storage, record, self._spec, sources.facts_to_keep())
+                result = studies.stored_answer(record)
+            else:
+                studies.expect_running(record)
+                result = studies.run_here(self._storage, record, self._spec, sources, show, on_round)
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise
