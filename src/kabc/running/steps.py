@@ -28,11 +28,14 @@ class Stepper(Generic[Found]):
     def __init__(self, script: Script[Found], ledger: Ledger, intake: Intake) -> None:
         self._script, self._ledger, self._intake = script, ledger, intake
         self._asked: Asked | None = None
+        self._broken: BaseException | None = None  # what the script failed with: it cannot go on
         self.found: Found | None = None  # what the script returned
         self.told: Callable[[int, float], None] | None = None  # hears which round was told, and how long it took
 
     def advance(self) -> bool:
         """Tell all rounds that are whole, and open the next one. False: the script has ended."""
+        if self._broken is not None:
+            raise self._broken
         if self._asked is None and not self._run_on(lambda: next(self._script)):
             return False
         assert self._asked is not None
@@ -59,6 +62,9 @@ class Stepper(Generic[Found]):
         except StopIteration as end:
             self.found = end.value
             return False
+        except BaseException as error:
+            self._broken = error
+            raise
         return True
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from kabc.arms.base import NamedArms
 from kabc.arms.recorded import RecordedArm
 from kabc.core.errors import ArmError, ProtocolError, SettingsError
+from kabc.core.files import StrPath
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running import studies
@@ -212,8 +213,12 @@ class Study:
         >>> study.status, study.result().groups
         ('ended', (('a', 'c'), ('b',)))
         """
-        hand = self._at_hand()
-        return hand.ask()
+        if self._hand is None and self.status == "ended":
+            return None
+        ask = self._at_hand().ask()
+        if ask is None and self.status == "ended":
+            self._let_go()
+        return ask
 
     def tell(self, ask: Ask, rows: ArrayLike) -> Outcome:
         """What was drawn, (count,) or (count, d). It is checked first: what is wrong changes nothing.
@@ -229,6 +234,11 @@ class Study:
             self._hand = Hand(self._storage, self.record, self._spec)
         return self._hand
 
+    def _let_go(self) -> None:
+        if self._hand is not None:
+            self._hand.close()
+            self._hand = None
+
     # ------------------------------------------------------------ what is known
 
     def result(self) -> Result:
@@ -238,6 +248,15 @@ class Study:
             return studies.stored_answer(record)
         run = studies.run_of(self._storage, record, self._spec, None)
         return run.result(whole_rounds)
+
+    def export(self, path: StrPath) -> int:
+        """Write all samples to a table (".csv", ".parquet"), or all of the study to a file of its own (".kabcstudy").
+
+        Returns how many samples were written. Late ones are there too, and marked.
+        """
+        from kabc.study.export import export_study
+
+        return export_study(self._storage, self.record, path)
 
     # ------------------------------------------------------------ changes
 
@@ -258,7 +277,7 @@ class Study:
             )
         replace(self._settings, max_samples=max_samples).check(len(self.names))
         self._storage.set_limits(record.id, limits, {"before": dict(record.limits), "now": limits})
-        self._hand = None
+        self._let_go()
 
     def grow(
         self,
