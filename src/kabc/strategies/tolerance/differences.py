@@ -13,7 +13,7 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime.learning import Batch, Learning, Lesson
 from kabc.strategies.anytime.wealth import Wealth
 
-MOST = 300  # arms; of more, not all pairs are compared
+MOST = 100  # arms; of more, not all pairs are compared: there are too many of them
 SOME = 64  # then only those of so many arms
 
 
@@ -33,7 +33,7 @@ class Differences:
 
     def bet(self, lesson: Lesson) -> None:
         """Bet on the pairs of a round, with scores that were fixed before it."""
-        part = lesson if len(self.compared) == len(self.dry) else self._of_compared(lesson)
+        part = lesson if self.complete else self._of_compared(lesson)
         if len(part.batch.arms) > 1:
             blocks = self.learning.blocks(part, len(self.dry))
             self.wealth.bet(part.batch.arms, blocks, self.wealth.common_gains(len(blocks)))
@@ -63,6 +63,11 @@ class Differences:
         live = ~self.dry[arms]
         alone = self.wealth.apart[arms][:, live].all(axis=1)
         return arms[live | alone] if (live | alone).any() else arms
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pairs are compared."""
+        return len(self.compared) == len(self.dry)
 
     @property
     def apart(self) -> Mask:  # (N, N)

@@ -50,8 +50,8 @@ from kabc.strategies.tolerance.suspicion import Suspicion
 from kabc.strategies.tolerance.tails import Tails
 from kabc.strategies.tolerance.verdicts import verdicts_of
 
-SETTLED = 1.15  # n over n when a pair was last told apart, before a new claim is made
-PATIENCE = 2.0  # a proven claim waits for suspects until it has so many times its samples
+SETTLED = 1.15  # n over n when other groups were last seen, before a new claim is made
+PATIENCE = 2.0  # a proven claim waits for suspects until there are so many times the samples
 _TINY = 0.5  # an arm that runs dry with less than this part of the median samples is set aside
 
 
@@ -131,7 +131,7 @@ class ToleranceKABC(Stepwise):
         self._claims = Claims(self.shares)
         self.claim: SameClaim | None = None  # the one that looks true
         self._presumed: Index = np.zeros(self.n_arms, dtype=np.intp)  # groups by the pairs that were told apart
-        self._last_told = (0, 0)  # pairs told apart, and samples of an arm when the last one was
+        self._guessed: tuple[Index, int] = (self._presumed, 0)  # groups, and samples of an arm when they were first seen
         self._sums: Array | None = None  # (N, D), features of all samples after the pilot
         self._n_after: Counts = np.zeros(self.n_arms, dtype=np.int64)  # samples after the pilot
 
@@ -164,6 +164,9 @@ class ToleranceKABC(Stepwise):
             return np.flatnonzero(live)
         chosen: Mask = np.zeros(self.n_arms, dtype=np.bool_)
         chosen[claim.wanted()] = True
+        if claim.same:  # whether suspects differ is open: if they do not, another claim is true
+            for other in self._claims.open:
+                chosen[other.wanted()] = True
         wanted = np.flatnonzero(chosen & live)
         return wanted if len(wanted) else np.flatnonzero(live)
 
@@ -230,7 +233,6 @@ class ToleranceKABC(Stepwise):
     # ------------------------------------------------------------ what follows
 
     def _conclude(self) -> None:
-        self._note_told()
         self._claims.keep(lambda claim: not self._refuted(claim))
         self._presume()
         for claim in self._claims.open:
@@ -239,25 +241,30 @@ class ToleranceKABC(Stepwise):
                 return
 
     def _presume(self) -> None:
-        """Which groups there seem to be: by the pairs told apart, and without arms that seem to differ from the rest."""
+        """Which groups there seem to be, without arms that seem to differ from the rest of theirs: claim them."""
         assert self._ruler is not None
-        if self.claim is None or self._is_refuted(self._presumed):
-            self.claim, self._presumed = None, self._guess()
-            if self._claims.find(self._presumed) is None and not self._settled(self._presumed):
+        guess = self._guess()
+        if not np.array_equal(guess, self._guessed[0]) or not self._guessed[1]:
+            self._guessed = guess, self._n_of_arm
+        by_sight = not self._found.complete and self._settled(guess)
+        if self.claim is None or self._is_refuted(self._presumed) or by_sight:
+            self.claim, self._presumed = None, guess
+            if self._claims.find(guess) is None and not self._settled(guess):
                 return
-        labels, suspects = self._presumed, self._suspicion.suspects(self._presumed)
+        labels, apart = self._presumed, self._found.apart
+        self.claim = self._claims.of(labels, self._ruler, apart)
+        suspects = self._suspicion.suspects(labels)
         if suspects.any():
-            labels = _numbered(self._suspicion.split(self._found.learning, labels, suspects, self._found.apart))
-        self.claim = self._claims.of(labels, self._ruler, self._found.apart)
+            split = _numbered(self._suspicion.split(self._found.learning, labels, suspects, apart))
+            self.claim = self._claims.of(split, self._ruler, apart)
 
     def _waits(self, claim: SameClaim) -> bool:
-        """Whether a suspect of the claim may still turn out to differ: differences come first. Not for ever.
+        """Whether a proven claim is not the one that looks true: differences come first.
 
-        An arm that is with less than half of its presumed group is not with those that it seems to differ from.
+        Only because of suspects it does not wait for ever. They may never be shown to differ.
         """
-        suspects = self._suspicion.suspects(self._presumed)
-        if not any(_with_most(claim.labels, self._presumed, arm) for arm in np.flatnonzero(suspects).tolist()):
-            return False
+        if claim is self.claim or not np.array_equal(claim.labels, self._presumed):
+            return claim is not self.claim
         claim.proven_at = claim.proven_at or self._n_of_arm
         return self._n_of_arm < PATIENCE * claim.proven_at
 
@@ -270,18 +277,18 @@ class ToleranceKABC(Stepwise):
         assert self._sums is not None
         return Seen(self._sums, self._n_after, self._ruler)
 
-    def _note_told(self) -> None:
-        n_told = int(np.count_nonzero(self._found.apart))
-        if n_told > self._last_told[0] or not self._last_told[1]:
-            self._last_told = (n_told, self._n_of_arm)
-
-    def _settled(self, labels: Index) -> bool:  # (N,)
-        """Whether it looks as if the differences that can be found soon have been found."""
-        complete = int(labels.max()) > 0 and not len(across_of(labels, self._found.apart))
-        return complete or self._n_of_arm >= SETTLED * self._last_told[1]
+    def _settled(self, guess: Index) -> bool:  # (N,)
+        """Whether it looks as if the groups that can be found soon have been found."""
+        complete = int(guess.max()) > 0 and not len(across_of(guess, self._found.apart))
+        return complete or self._n_of_arm >= SETTLED * self._guessed[1]
 
     def _guess(self) -> Index:  # (N,)
-        """As few groups as agree with the pairs told apart; -1 for arms that were set aside."""
+        """As few groups as agree with the pairs told apart; -1 for arms that were set aside.
+
+        Where not all pairs are compared, arms are grouped by sight.
+        """
+        if not self._found.complete:
+            return _numbered(np.where(self._found.dry, -1, self._seen().groups(self._found.apart)))
         seen = self._found.wealth.evidence(self._found.learning.counts, copied=False)
         strength = np.where(np.isinf(seen.limits), np.nan, seen.block_strength)
         labels = np.array(agreeing_partition(strength, seen.told > 0, seen.compared).labels, dtype=np.intp)
@@ -364,8 +371,3 @@ def _numbered(labels: Index) -> Index:  # (N,) -> (N,)
     """The same groups, numbered by their first arms."""
     return np.array(Partition.of(labels.tolist()).labels, dtype=np.intp)
 
-
-def _with_most(labels: Index, presumed: Index, arm: int) -> bool:  # (N,), (N,)
-    """Whether an arm is in one group with at least half of its presumed group."""
-    mates = presumed == presumed[arm]
-    return bool(2 * np.count_nonzero(mates & (labels == labels[arm])) > np.count_nonzero(mates))

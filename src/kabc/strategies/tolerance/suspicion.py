@@ -18,7 +18,8 @@ from kabc.strategies.tolerance.claim import pool_of
 from kabc.strategies.tolerance.pools import PoolRound, PoolWealth
 
 _LEAST = 2.0  # log wealth: of equal arms about one in a hundred runs has so much in the end
-_CLOSER = 0.5  # an arm joins a group at less than this part of its distance to the one that it leaves
+_ALIKE = 0.35  # of the squared length of two ways, the product of ways that are the same; about 0 if they are not
+_AGAIN = 1.5  # samples over samples when it was last decided who is with whom
 
 
 class Suspicion:
@@ -27,6 +28,7 @@ class Suspicion:
     def __init__(self, n_arms: int) -> None:
         self.wealth = PoolWealth(n_arms)
         self._labels: Index = np.full(n_arms, -1, dtype=np.intp)
+        self._split: tuple[tuple[bytes, bytes], int, Index] = ((b"", b""), 0, self._labels)
         # Of equal arms fewer than two on average ever win so much (Ville).
         self.level = max(_LEAST, math.log(n_arms / 2))
 
@@ -52,45 +54,58 @@ class Suspicion:
         return np.maximum(self.wealth.log, self.wealth.gains[:, tails.FAR].max(axis=1, initial=-math.inf))
 
     def split(self, learning: Learning, labels: Index, suspects: Mask, apart: Mask) -> Index:  # (N,), (N,), (N, N)
-        """The groups if the suspects are not in them. Each joins a group that is much nearer, or opens one."""
-        expert = self.wealth.best_learner(np.flatnonzero(suspects))
-        learner, ridge = divmod(expert, len(RIDGES))
-        near = _Near(learning.learners[learner], learning.learners[learner].spaces()[ridge])
+        """The groups without the suspects. Those that differ from the same group in the same way are together.
+
+        What was decided for these suspects stands until there are more samples by half.
+        """
+        n, key = int(learning.counts.max()), (labels.tobytes(), suspects.tobytes())
+        if self._split[0] != key or n >= _AGAIN * self._split[1]:
+            self._split = (key, n, self._parted(learning, labels, suspects, apart))
+        return self._split[2]
+
+    def _parted(self, learning: Learning, labels: Index, suspects: Mask, apart: Mask) -> Index:
+        learner, ridge = divmod(self.wealth.best_learner(np.flatnonzero(suspects)), len(RIDGES))
+        moments = learning.learners[learner]
+        ways = _Ways(moments, moments.spaces()[ridge], labels, suspects)
         found = np.where(suspects, -1, labels)
+        opened: dict[int, int] = {}  # group: its first suspect
         for arm in np.flatnonzero(suspects).tolist():
-            left = near.square(arm, np.flatnonzero((labels == labels[arm]) & ~suspects))
-            nearest, square = -1, _CLOSER * left
-            for group in range(int(found.max()) + 1):
-                members = np.flatnonzero(found == group)
-                if group != labels[arm] and len(members) and not apart[arm, members].any():
-                    distance = near.square(arm, members)
-                    if distance < square:
-                        nearest, square = group, distance
-            found[arm] = nearest if nearest >= 0 else found.max() + 1
+            fits = [
+                group
+                for group, first in opened.items()
+                if ways.alike(arm, first) and not apart[arm, found == group].any()
+            ]
+            found[arm] = fits[0] if fits else max(int(found.max()), int(labels.max())) + 1
+            opened.setdefault(int(found[arm]), arm)
         return found
 
 
-class _Near:
-    """Squared distances of arms and groups in a space of whitened features, without the part that is noise."""
+class _Ways:
+    """How suspects differ from the groups that they leave, in a space of whitened features."""
 
-    def __init__(self, learner: Moments, space: Space) -> None:
-        self._counts, self._space = learner.counts, space
+    def __init__(self, learner: Moments, space: Space, labels: Index, suspects: Mask) -> None:
+        self._labels = labels
+        self._way: dict[int, Array] = {}
+        self._square: dict[int, float] = {}  # without the part that is noise
+        for arm in np.flatnonzero(suspects).tolist():
+            left = np.flatnonzero((labels == labels[arm]) & ~suspects)
+            weights = learner.counts[left] if len(left) else np.ones(1)
+            centre = np.average(space.means[left], axis=0, weights=weights) if len(left) else 0.0 * space.means[arm]
+            away = space.means[arm] - centre
+            noise = space.noise * (1 / max(1.0, float(learner.counts[arm])) + 1 / float(weights.sum()))
+            self._way[arm], self._square[arm] = away, max(float(away @ away) - noise, 0.0)
 
-    def square(self, arm: int, group: Index) -> float:
-        """Of an arm and a group, which may be empty: then nothing is as near as that."""
-        weights, means = self._counts[group], self._space.means
-        if not weights.sum():
-            return 0.0
-        away: Array = means[arm] - np.average(means[group], axis=0, weights=weights)
-        noise = self._space.noise * (1 / max(1.0, float(self._counts[arm])) + 1 / float(weights.sum()))
-        return max(0.0, float(away @ away) - noise)
+    def alike(self, arm: int, other: int) -> bool:
+        """Whether two suspects of one group differ from it in the same way."""
+        size = (self._square[arm] + self._square[other]) / 2
+        return bool(self._labels[arm] == self._labels[other] and self._way[arm] @ self._way[other] > _ALIKE * size)
 
 
 def _moved(before: Index, after: Index) -> Mask:  # (N,), (N,) -> (N,)
-    """Arms whose group has changed by more than half."""
+    """Arms whose group has changed by more than a third: what they have won was won against others."""
     n = len(after)
     old, new = (np.unique(labels, return_inverse=True)[1] for labels in (before, after))
     both = np.zeros((n, n), dtype=np.int64)
     np.add.at(both, (old, new), 1)
     common = both[old, new]
-    return np.asarray(2 * common < np.maximum(both.sum(axis=1)[old], both.sum(axis=0)[new]))
+    return np.asarray(3 * common < 2 * np.maximum(both.sum(axis=1)[old], both.sum(axis=0)[new]))
