@@ -8,7 +8,7 @@ gap       instances of benchmarks/samples.py with tolerance = 0.8 of the smalles
           the samples of each arm against the paper's rule for unknown K (min_separation = 0.8 s_*)
 validity  two arms at, just above and far below the tolerance, with bets that see no difference: claims that are wrong
 chains    three arms at 0, 0.6 and 1.2 of the tolerance: is the one in between named?
-stories   twelve builds and 300 hosts
+stories   twelve builds, 300 hosts and 1,000 hosts, with seconds
 """
 
 from __future__ import annotations
@@ -232,20 +232,41 @@ def stories(seeds: int) -> None:
 
     print("\nbuilds: nine equal ones, +3 %, twice as wide, ten times the time in 3 % of runs; tolerance 2 %, no K")
     for seed in range(seeds):
-        builds: dict[str, Callable[[int, np.random.Generator], Array]] = {
-            f"b{i:02d}": (lambda n, rng: rng.normal(100, 4, n)) for i in range(1, 10)
-        }
+        builds: dict[str, Law] = {f"b{i:02d}": (lambda n, rng: rng.normal(100, 4, n)) for i in range(1, 10)}
         builds |= {
             "b10": lambda n, rng: rng.normal(103, 4, n),
             "b11": lambda n, rng: rng.normal(100, 8, n),
             "b12": stalls,
         }
-        began = time.perf_counter()
-        found = kabc.cluster(builds, tolerance="2%", seed=seed, progress=False)
+        found, seconds = timed(builds, "2%", seed)
         groups = " | ".join(" ".join(map(str, group)) for group in found.groups)
-        print(
-            f"seed {seed}: {found.status}, {found.n_samples:,} samples, {time.perf_counter() - began:.0f} s: {groups}"
-        )
+        print(f"seed {seed}: {found.status}, {found.n_samples:,} samples, {seconds}: {groups}", flush=True)
+    for n_hosts in (300, 1000):
+        hosts(n_hosts)
+
+
+def hosts(n_hosts: int) -> None:
+    """Two thirds, one third that is 25 % slower, and two with a heavier tail: three times the time in 5 % of calls."""
+    slow = n_hosts // 3
+    print(f"\n{n_hosts:,} hosts: {n_hosts - slow - 2} equal, {slow} slower by 25 %, 2 with a heavier tail; 10 %, no K")
+    laws: list[Law] = [
+        lambda n, rng: 20 * rng.lognormal(0, 0.25, n),
+        lambda n, rng: 25 * rng.lognormal(0, 0.25, n),
+        lambda n, rng: 20 * rng.lognormal(0, 0.25, n) * np.where(rng.random(n) < 0.05, 3.0, 1.0),
+    ]
+    kinds = np.repeat([0, 1, 2], [n_hosts - slow - 2, slow, 2])
+    truth = np.random.default_rng(5).permutation(kinds).tolist()
+    found, seconds = timed({f"web-{i:04d}": laws[kind] for i, kind in enumerate(truth)}, "10%", 0)
+    right = kabc.Partition.of(list(found.labels)).matches(kabc.Partition.of(truth))
+    sizes = ", ".join(str(len(group)) for group in found.groups)
+    print(f"{found.status}, {found.n_samples:,} samples, {seconds}: groups of {sizes}; right: {right}", flush=True)
+
+
+def timed(arms: dict[str, Law], tolerance: str, seed: int) -> tuple[kabc.Result, str]:
+    """The answer, and how long it took."""
+    began, busy = time.perf_counter(), time.process_time()
+    found = kabc.cluster(arms, tolerance=tolerance, seed=seed, progress=False)
+    return found, f"{time.perf_counter() - began:.0f} s ({time.process_time() - busy:.0f} s of computing)"
 
 
 def main() -> None:

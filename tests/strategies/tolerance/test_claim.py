@@ -81,3 +81,14 @@ def test_a_claim_wants_its_open_arms_and_those_that_answer_for_them(ruler: Ruler
 def test_a_later_claim_needs_more_evidence() -> None:
     some = ToleranceShares(0.05, 3)
     assert some.claim_alpha(2) == pytest.approx(some.claim_alpha(1) / 3)
+
+
+def test_a_claim_is_not_proven_before_its_groups_are_shown_to_differ(ruler: Ruler) -> None:
+    claim = SameClaim(np.array([0, 0, 1]), 1, 0.01, ruler, np.array([[2, 0]]))
+    claim.margins[:2] = 0.1
+    assert claim.same and not claim.proven
+    assert claim.wanted().tolist() == [0, 1, 2]  # the arm, and those that answer for the other group
+    claim._differ.best[:] = 0.9 * claim.limit
+    assert not claim.proven
+    claim._differ.best[:] = claim.limit
+    assert claim.proven and not len(claim.wanted())

@@ -14,10 +14,10 @@ from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.strategies.tolerance.claim import WHOLE
 from kabc.strategies.tolerance.ruler import Ruler
 
-
 _STANDS_OUT = 4.0  # standard deviations of the noise: groups that are so far apart on average are not joined
 _RIDGE = 0.01  # of the largest variance
-_ODD = 40.0  # the noise of an odd arm may be so many times the typical one
+_ERROR = 0.25  # part of the tolerance that an error counts at most
+_ODD = 3  # arms; smaller groups are not seen: what is odd about their arms is bet on (`suspicion.py`)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,39 +62,20 @@ class Seen:
         np.fill_diagonal(away, 0.0)
         tree = linkage(squareform((away + away.T) / 2, checks=False), method="average")
         labels = np.asarray(fcluster(tree, _STANDS_OUT, "distance") - 1, dtype=np.intp)
-        return _joined(means, n, _nearest(means, n, labels, apart), apart, float(sizes.sum()))
+        return _nearest(means, n, labels, apart)
 
 
 def _nearest(means: Array, counts: Counts, labels: Index, apart: Mask) -> Index:  # (N, D), (N,), (N,), (N, N) -> (N,)
-    """Each arm in the group whose centre is nearest, unless it is told apart from an arm there, or is one by itself."""
+    """Each arm in the group whose centre is nearest, unless it is told apart from an arm there."""
     within = (labels == np.arange(int(labels.max()) + 1)[:, None]) * counts  # (G, N)
     centres = within @ means / within.sum(axis=1)[:, None]
     squares = np.square(means).sum(axis=1)[:, None] + np.square(centres).sum(axis=1) - 2 * means @ centres.T
-    squares[(apart @ (within > 0).T) > 0] = np.inf
-    alone = np.bincount(labels)[labels] == 1
-    return np.asarray(np.where(alone, labels, squares.argmin(axis=1)), dtype=np.intp)
-
-
-def _joined(means: Array, counts: Counts, labels: Index, apart: Mask, noise: float) -> Index:
-    """The same groups, where two odd ones that are near each other and far from all others are one.
-
-    The noise of arms that are unlike most others is not known: it may be much larger than what is typical.
-    """
-    while True:
-        kept, labels = np.unique(labels, return_inverse=True)
-        within = (labels == np.arange(len(kept))[:, None]) * counts  # (G, N)
-        totals = within.sum(axis=1)
-        squares = _squares(within @ means / totals[:, None])
-        squares[((within > 0) @ apart @ (within > 0).T) > 0] = np.inf
-        np.fill_diagonal(squares, np.inf)
-        second = np.partition(squares, 1, axis=1)[:, 1] if len(kept) > 2 else np.zeros(len(kept))
-        near = (squares < 0.5 * np.minimum(second[:, None], second)) & (
-            squares < _ODD * noise * (1 / totals[:, None] + 1 / totals)
-        )
-        if not near.any():
-            return labels
-        first, other = np.unravel_index(int(np.argmin(np.where(near, squares, np.inf))), near.shape)
-        labels[labels == other] = first
+    odd = np.bincount(labels) < min(_ODD, int(np.bincount(labels).max()))
+    barred = (apart @ (within > 0).T) > 0  # (N, G)
+    squares[barred | (odd & (labels[:, None] != np.arange(len(odd))))] = np.inf
+    free = np.where(odd, np.inf, squares)  # an odd arm stays where it is if it can go nowhere else
+    best = np.where(np.isfinite(free).any(axis=1), free.argmin(axis=1), labels)
+    return np.asarray(best, dtype=np.intp)
 
 
 def _squares(means: Array) -> Array:  # (N, D) -> (N, N)
@@ -112,9 +93,15 @@ def looks_apart(seen: Seen, labels: Index) -> bool:  # (N,)
     return bool((together & (seen.distances() >= seen.ruler.eps)).any())
 
 
-def in_between(seen: Seen, labels: Index) -> tuple[int, ...]:  # (N,)
-    """Arms that look as if they were within the tolerance of arms of two groups, up to the error of the estimate."""
-    near = (seen.distances() < seen.ruler.eps + seen.errors()) & ~np.eye(len(labels), dtype=np.bool_)
+def in_between(seen: Seen, labels: Index, farther: Mask) -> tuple[int, ...]:  # (N,), (N, N)
+    """Arms that look as if they were within the tolerance of arms of two groups, up to the error of the estimate.
+
+    `farther` are pairs that are proven to be farther apart than the tolerance. Arms with few samples have large errors:
+    they are not near all others for that.
+    """
+    eps = seen.ruler.eps
+    near = (seen.distances() < eps + np.minimum(seen.errors(), _ERROR * eps)) & ~farther
+    np.fill_diagonal(near, False)
     return tuple(
         arm
         for arm in range(len(labels))

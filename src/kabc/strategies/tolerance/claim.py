@@ -8,9 +8,9 @@
 | (i, h) | `across`    | arm i of one group is said to differ from the pool of group h, taken together              |
 | k      | `number`    | the claim is the k-th one                                                                  |
 
-If the claim is false, some arm i is farther than eps from its pool, or is the average of a pool that it is said to differ
-from. That statement alone would have to be shown by luck. So every statement is tested at the full level, without a union
-over arms (docs/theory.md, section 25).
+If the claim is false, some arm i is farther than eps from its pool, or is the average of a pool that it is said to
+differ from. That statement alone would have to be shown by luck. So every statement is tested at the full level,
+without a union over arms (docs/theory.md, section 25).
 """
 
 from __future__ import annotations

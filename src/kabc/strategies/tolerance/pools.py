@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kabc.core.arrays import Array, Index
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence import betting
 from kabc.core.scores.discriminant import Moments, Space
 from kabc.strategies.anytime.learning import Learning, Lesson
@@ -92,14 +92,14 @@ class PoolRound:
             features = values.reshape(len(batch.arms), batch.base, -1)  # (A, b, D)
             for space in learner.spaces():
                 weights, offsets = _discriminants(learner, space, arms, pool, inside)
-                x = np.einsum("sbd,ds->sb", features[own], weights) - offsets[:, None]
-                y = features[theirs].reshape(-1, features.shape[2]) @ weights - offsets  # (P b, S)
-                made.append(_log_factor(*(np.clip(SCALE * u, -cap, cap) for u in (x, y)), m, inside))
+                x = SCALE * (np.einsum("sbd,ds->sb", features[own], weights) - offsets[:, None])
+                y = SCALE * (features[theirs].reshape(-1, features.shape[2]) @ weights - offsets)  # (P b, S)
+                made.append(_log_factor(np.clip(x, -cap, cap), np.clip(y, -cap, cap), m, inside))
         return np.stack(made, axis=-1)
 
 
 def _discriminants(
-    learner: Moments, space: Space, arms: Index, pool: Index, inside: Array
+    learner: Moments, space: Space, arms: Index, pool: Index, inside: Mask
 ) -> tuple[Array, Array]:  # (S,), (P,), (S,) -> (D, S), (S,)
     """Scores u_i - u_R as linear functions of the features; the mean of a pool is that of all of its samples."""
     means, counts = space.means, learner.counts
@@ -110,7 +110,7 @@ def _discriminants(
     return space.basis @ (means[arms] - of_pool).T, offsets
 
 
-def _log_factor(x: Array, y: Array, m: Array, inside: Array) -> Array:  # (S, b), (P b, S), (S,), (S,) -> (S,)
+def _log_factor(x: Array, y: Array, m: Array, inside: Mask) -> Array:  # (S, b), (P b, S), (S,), (S,) -> (S,)
     """Log of the bets of a round: each match has one sample of the arm and one of each arm of its pool."""
     of_pool = betting.log_of_pool(y, m).sum(axis=0)
     itself = betting.log_of_pool(x, m[:, None]).sum(axis=1)  # `y` has the samples of the arm too, if it is in the pool

@@ -131,7 +131,7 @@ class ToleranceKABC(Stepwise):
         self._claims = Claims(self.shares)
         self.claim: SameClaim | None = None  # the one that looks true
         self._presumed: Index = np.zeros(self.n_arms, dtype=np.intp)  # groups by the pairs that were told apart
-        self._guessed: tuple[Index, int] = (self._presumed, 0)  # groups, and samples of an arm when they were first seen
+        self._guessed: tuple[Index, int] = (self._presumed, 0)  # groups, and samples of an arm when first seen
         self._sums: Array | None = None  # (N, D), features of all samples after the pilot
         self._n_after: Counts = np.zeros(self.n_arms, dtype=np.int64)  # samples after the pilot
 
@@ -345,7 +345,9 @@ class ToleranceKABC(Stepwise):
             return None
         proven = self.claim if self._status == "decided" else None
         found = verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._found.apart, proven)
-        return found if proven is None else replace(found, between=in_between(self._seen(), proven.labels))
+        if proven is None:
+            return found
+        return replace(found, between=in_between(self._seen(), proven.labels, found.apart_distance >= found.eps))
 
     @property
     def forecast(self) -> Array | None:  # (N,)
@@ -364,10 +366,11 @@ class ToleranceKABC(Stepwise):
     def guarantee(self) -> Guarantee:
         limit = None if self.claim is None else self.claim.limit
         said = self._parsed().words if self._columns else str(self.tolerance)
-        return words.guarantee(self.shares, said, self._status, n_claims=self._claims.n_made, limit=limit, block=self.block)
+        return words.guarantee(
+            self.shares, said, self._status, n_claims=self._claims.n_made, limit=limit, block=self.block
+        )
 
 
 def _numbered(labels: Index) -> Index:  # (N,) -> (N,)
     """The same groups, numbered by their first arms."""
     return np.array(Partition.of(labels.tolist()).labels, dtype=np.intp)
-

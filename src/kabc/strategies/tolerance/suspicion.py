@@ -18,8 +18,8 @@ from kabc.strategies.tolerance.claim import pool_of
 from kabc.strategies.tolerance.pools import PoolRound, PoolWealth
 
 _LEAST = 2.0  # log wealth: of equal arms about one in a hundred runs has so much in the end
-_ALIKE = 0.35  # of the squared length of two ways, the product of ways that are the same; about 0 if they are not
-_AGAIN = 1.5  # samples over samples when it was last decided who is with whom
+_ALIKE = 0.2  # of the squared length of two ways, the product of ways that are the same; about 0 if they are not
+_AGAIN = 1.25  # samples over samples when it was last decided who is with whom
 
 
 class Suspicion:
@@ -50,13 +50,14 @@ class Suspicion:
 
     @property
     def strength(self) -> Array:  # (N,)
-        """How much speaks against each arm: log wealth, also of the best one of those who wait for values far outside."""
-        return np.maximum(self.wealth.log, self.wealth.gains[:, tails.FAR].max(axis=1, initial=-math.inf))
+        """How much speaks against each arm: log wealth, or that of the best who waits for values far outside."""
+        waiting: Array = self.wealth.gains[:, tails.FAR].max(axis=1, initial=-math.inf)
+        return np.asarray(np.maximum(self.wealth.log, waiting))
 
     def split(self, learning: Learning, labels: Index, suspects: Mask, apart: Mask) -> Index:  # (N,), (N,), (N, N)
         """The groups without the suspects. Those that differ from the same group in the same way are together.
 
-        What was decided for these suspects stands until there are more samples by half.
+        What was decided for these suspects stands until there are more samples by a quarter.
         """
         n, key = int(learning.counts.max()), (labels.tobytes(), suspects.tobytes())
         if self._split[0] != key or n >= _AGAIN * self._split[1]:

@@ -7,8 +7,8 @@
 | c, q   |           | a cut, and how often a sample of the pool is thought to be beyond it                    |
 | p      | `CHANCES` | how often a sample of the arm is thought to be beyond it                                |
 
-The score of an expert is log((p + (1 - p) q) / q) beyond the cut, log(1 - p) below. It costs next to nothing while no arm
-has such values. Three of them in one arm, and none in nine others, multiply the wealth by several hundred.
+The score of an expert is log((p + (1 - p) q) / q) beyond the cut, log(1 - p) below. It costs next to nothing while no
+arm has such values. Three of them in one arm, and none in nine others, multiply the wealth by several hundred.
 """
 
 from __future__ import annotations
@@ -66,4 +66,4 @@ class Tails:
         """The farthest sample of the pool, without the arm itself."""
         order = pool[np.argsort(self._most[pool])]
         first, second = order[-1], order[-2] if len(order) > 1 else order[-1]
-        return np.where(inside & (arms == first), self._most[second], self._most[first])
+        return np.asarray(np.where(inside & (arms == first), self._most[second], self._most[first]))
