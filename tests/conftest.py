@@ -17,6 +17,9 @@ import pytest
 from hypothesis import Phase, settings
 
 from kabc.strategies.base import Stepwise
+from tests.postgres import postgres
+
+__all__ = ["postgres"]  # a fixture: a server is started by the first test that asks for it
 
 # No test asserts a time: Hypothesis would, 200 ms for an example, which a busy machine exceeds.
 settings.register_profile("kabc", deadline=None)

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from kabc.results.values import Result, Trace
     from kabc.running.check import check
     from kabc.running.cluster import cluster
+    from kabc.running.making import create_study, load_study
     from kabc.running.outliers import outliers
+    from kabc.running.study import Study
     from kabc.strategies import KABC, AnytimeKABC, Cluster, StrategyEntry, register_strategy
 
 __version__ = "0.2.0.dev0"
@@ -75,13 +77,16 @@ __all__ = [
     "SimulatedPlan",
     "StrategyEntry",
     "StrategyError",
+    "Study",
     "Sum",
     "Trace",
     "__version__",
     "check",
     "cluster",
     "compare",
+    "create_study",
     "load_result",
+    "load_study",
     "outliers",
     "plan",
     "register_strategy",
@@ -131,6 +136,8 @@ _HOMES = {
     "kabc.running.check": ("check",),
     "kabc.running.cluster": ("cluster",),
     "kabc.running.outliers": ("outliers",),
+    "kabc.running.making": ("create_study", "load_study"),
+    "kabc.running.study": ("Study",),
     "kabc.strategies": (
         "KABC",
         "AnytimeKABC",

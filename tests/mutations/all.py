@@ -11,6 +11,7 @@ from tests.mutations import (
     peers_by_means,
     peers_by_tests,
     sameness,
+    studies,
     tolerances,
 )
 
@@ -24,4 +25,5 @@ MUTANTS = (
     *tolerances.MUTANTS,
     *gate.MUTANTS,
     *outliers.MUTANTS,
+    *studies.MUTANTS,
 )

@@ -44,8 +44,8 @@ MUTANTS = (
     ),
     Mutant(
         "arms/pooled.py",
-        "left[chosen[place]] -= 1",
-        "left[chosen[place]] -= 0",
+        "self._free[chosen[-1]] -= 1",
+        "self._free[chosen[-1]] -= 0",
         "an arm is asked for rows that it has given",
         "arms/test_pooled.py::test_an_arm_with_more_rows_counts_for_more_and_every_place_is_as_likely",
     ),

@@ -13,9 +13,13 @@ import kabc
 from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.running.blocks import block_length, typical
+from kabc.running.intake import Intake
 from kabc.running.progress import Ticker
 from kabc.running.settings import Settings
+from kabc.running.shift import Shift
 from kabc.running.sources import Sources
+from kabc.running.steps import Stepper, run_here
+from kabc.study.ledger import private_ledger
 from tests.core.test_dependence import ar
 
 
@@ -42,7 +46,12 @@ def cluster(*given: Any, **settings: Any) -> kabc.Result:
 
 def found(arms: Any, **settings: Any) -> int:
     given = Settings(block="auto", n_clusters=2, **settings)
-    return block_length(given, Sources(arms, None, 0), Ticker(False)).length
+    sources = Sources(arms, None, 0)
+    intake, ledger = Intake(sources.names, sources.facts, 0), private_ledger(sources.facts, 0)
+    stepper = Stepper(block_length(given, intake, sources.arms), ledger, intake)
+    length = run_here(stepper, Shift(ledger, sources, Ticker(False), lambda: intake.n_samples))
+    assert length is not None
+    return length.length
 
 
 # ---------------------------------------------------------------- counting

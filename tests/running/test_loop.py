@@ -65,15 +65,12 @@ def test_a_stopped_strategy_is_not_asked() -> None:
     assert len(draw.requests) == n
 
 
-def test_telling_may_be_wrapped() -> None:
-    one, told = strategy(), []
-
-    def tell(samples: Any) -> None:
-        told.append(sum(map(len, samples.values())))
-        one.tell(samples)
-
-    list(Loop[None](one, Draws(), tell=tell))
-    assert sum(told) == one.n_samples > 0
+def test_requests_can_be_taken_one_by_one_and_told_by_the_caller() -> None:
+    one, draw = strategy(), Draws()
+    for request in Loop[None](one).asks():
+        one.tell(draw(request))
+    assert one.status == "decided"
+    assert one.n_samples == sum(sum(request.values()) for request in draw.requests)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_blocks_are_the_samples_of_advice() -> None:
 def test_the_progress_line_says_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kabc.running.progress._QUIET_SECONDS", 0.0)
     monkeypatch.setattr("kabc.running.progress._LINE_SECONDS", 0.0)
-    monkeypatch.setattr("kabc.running.run._LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("kabc.running.script._LOOK_SECONDS", 0.0)
     lines: list[str] = []
     kabc.cluster(normals(100, 100, 100), tolerance="5%", seed=0, progress=lines.append)
     assert any(re.search(r"\d+ samples, about [\d,]+ left \(an estimate\)", line) for line in lines)

@@ -26,7 +26,9 @@ class Arm(Protocol):
     stand for failed samples; `paired`, True if `draw` takes a third argument, a generator that is the same for all arms
     of a round, for what their samples share; `failures`, a `Failures`: how many of its tries failed so far; `waiting`,
     a line for people while it waits for something; `stop()`, called when the run ends while it is drawn in another
-    thread.
+    thread; `seek(start)`, after which the next draw begins with sample number `start`, counted from 0, whatever was
+    drawn before: an arm with an end needs it where several processes draw, or a study is resumed; `fingerprint`, a
+    text that differs where another process would draw other rows.
     """
 
     @property
@@ -65,6 +67,21 @@ class NamedArms(dict[str, Arm]):
         self.types = dict(types or {})
         self.source = source
         self.levels = {} if levels is None else levels  # filled as samples are drawn
+
+
+def go_to(arm: Arm, start: int, drawn: int) -> None:
+    """Let the next draw begin with sample number `start`, counted from 0; so far `drawn` were drawn here.
+
+    It matters for arms with an end alone, or those with a method `seek`: others give samples that are all alike.
+    """
+    seek = getattr(arm, "seek", None)
+    if callable(seek):
+        seek(start)
+    elif arm.remaining is not None and start != drawn:
+        raise ArmError(
+            f"it cannot begin with its sample {start:,}: {drawn:,} were drawn here, and it has no method seek(start); "
+            "write one, or let one process draw it"
+        )
 
 
 def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:

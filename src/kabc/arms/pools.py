@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class PoolArm:
                 f"a pool must be an array (n,) or (n, d) with a row for each sample, got shape {self._rows.shape}"
             ).of_arm(name)
         self._order = rng.permutation(len(self._rows))
-        self._used = 0
+        self._used = self._most_used = 0
 
     def in_order(self, most: int) -> NDArray[Any]:  # (m, d)
         """The first rows as they were given, at most this many; looking at them draws nothing."""
@@ -42,15 +43,26 @@ class PoolArm:
         pool = copy(self)
         whole = len(self._rows) // length
         shuffled = self._order[self._order < whole]  # numbers of blocks, in a random order
-        touched = np.unique(self._order[: self._used] // length)
+        touched = np.unique(self._order[: self._most_used] // length)
         blocks = shuffled[~np.isin(shuffled, touched)]
         pool._order = (blocks[:, None] * length + np.arange(length)).ravel()
-        pool._used = 0
+        pool._used = pool._most_used = 0
         return pool
 
     @property
     def remaining(self) -> int:
         return len(self._order) - self._used
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the rows in the order in which they are drawn."""
+        return rows_fingerprint(self._rows[self._order])
+
+    def seek(self, start: int) -> None:
+        """The next draw begins with sample number `start`, counted from 0."""
+        check_start(start, len(self._order))
+        self._used = start
+        self._most_used = max(self._most_used, start)
 
     def draw(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         if n > self.remaining:
@@ -58,5 +70,21 @@ class PoolArm:
                 f"it has {counted(self.remaining, 'sample')} left, but {n:,} were asked for; give it more rows"
             )
         chosen = self._order[self._used : self._used + n]
-        self._used += n
+        self.seek(self._used + n)
         return self._rows[chosen]
+
+
+def check_start(start: int, size: int) -> None:
+    """Refuse a place that an arm of so many samples does not have."""
+    if not 0 <= start <= size:
+        raise ArmError(f"it has {counted(size, 'sample')}, and cannot begin with number {start}; is it the same data?")
+
+
+def rows_fingerprint(rows: NDArray[Any]) -> str:
+    """A text that differs where the rows do."""
+    found = blake2b(f"{rows.dtype.str} {rows.shape} ".encode(), digest_size=8)
+    if rows.dtype.kind == "O":
+        found.update(repr(rows.tolist()).encode(errors="surrogatepass"))
+    else:
+        found.update(np.ascontiguousarray(rows).view(np.uint8).data)
+    return found.hexdigest()

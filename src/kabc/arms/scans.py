@@ -3,7 +3,8 @@
 The rows of an arm are sorted by hash(row number, seed). This order is fixed and does not depend on the sizes of the
 draws. A scan fetches rows for all arms that need some: those whose hash is in the next part of the arm's range. It
 fetches as many as are likely to be drawn soon, at least twice as many as before. So a run needs few scans, and memory
-is proportional to what was drawn.
+is proportional to what was drawn. An arm can go back to rows that it gave before: those that are not in memory any more
+are fetched again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.pools import check_start
 from kabc.arms.rows import Rows
 from kabc.arms.values import Encoder, Kind
 from kabc.arms.workspace import quoted, readable
@@ -151,12 +153,24 @@ class TableArm:
         """The first rows in the order in which they came, at most this many; looking at them draws nothing."""
         return self._buffer.encoder(self._buffer.first_rows(self._number, most))
 
+    @property
+    def fingerprint(self) -> str:
+        """Of the rows in the order in which they are drawn."""
+        return self._buffer.fingerprint(self._number)
+
+    def seek(self, start: int) -> None:
+        """The next draw begins with sample number `start`, counted from 0."""
+        self._buffer.seek(self._number, start)
+
     def draw(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
         return self._buffer.encoder(self._buffer.take(self._number, n))
 
 
 class RowBuffer:
-    """What all arms of a table share: which part was fetched, and the fetched rows that wait to be drawn."""
+    """What all arms of a table share: which part was fetched, and the rows of the last scans.
+
+    Each arm has a place: `_drawn` rows were drawn before it. `_stock` are the rows of an arm from number `_oldest` on.
+    """
 
     def __init__(
         self, scan: Scan, names: list[str], counts: NDArray[np.int64], encoder: Encoder, seed: int, block: int = 1
@@ -170,18 +184,19 @@ class RowBuffer:
         # hashed twice: with one xor alone, the orders of two seeds would be similar
         salt = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         self._hash = f"hash(xor(hash({scan.rows.key}), {salt}::UBIGINT))"
-        self._drawn = np.zeros(len(names), dtype=np.int64)
-        self._fetched = np.zeros(len(names), dtype=np.int64)
+        self._drawn, self._oldest, self._fetched = np.zeros((3, len(names)), dtype=np.int64)
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
-        self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of the rows that wait
+        self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of rows
+        self._used = False  # whether a row was drawn
         self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of _read_first
+        self._fingerprints: dict[int, str] | None = None
         self._lock = threading.Lock()  # arms may be drawn from several threads
 
     def in_blocks(self, length: int) -> RowBuffer:
         """A buffer of the same rows in blocks, one for all arms. No row may have been drawn before."""
         with self._lock:
             others = [self, *(one for size, one in self._blocked.items() if size != length)]
-            if any(one._drawn.any() for one in others):
+            if any(one._used for one in others):
                 raise ArmError(
                     f"rows of {self._scan.rows.name} were drawn already, and blocks would repeat them; open it anew"
                 )
@@ -199,7 +214,7 @@ class RowBuffer:
     @property
     def waiting(self) -> NDArray[np.int64]:  # (N,)
         """How many fetched rows of each arm wait to be drawn."""
-        return np.array([len(columns[0]) if columns else 0 for columns in self._stock], dtype=np.int64)
+        return np.asarray(np.maximum(self._fetched - self._drawn, 0))
 
     def remaining(self, arm: int) -> int:
         """How many rows of an arm are not drawn yet."""
@@ -215,10 +230,40 @@ class RowBuffer:
                 ).of_arm(self._names[arm])
             while self._fetched[arm] < self._drawn[arm] + n:
                 self._fetch(arm, int(self._drawn[arm] + n))
-            columns = self._stock[arm]
-            self._stock[arm] = [column[n:] for column in columns]
+            first = int(self._drawn[arm] - self._oldest[arm])
+            columns = zip(self.encoder.columns, self._stock[arm], strict=True)
             self._drawn[arm] += n
-            return {name: column[:n] for name, column in zip(self.encoder.columns, columns, strict=True)}
+            self._used = True
+            return {name: column[first : first + n] for name, column in columns}
+
+    def seek(self, arm: int, start: int) -> None:
+        """The next row of an arm is number `start`. Rows that are not here any more are fetched again."""
+        with self._lock:
+            check_start(start, int(self._counts[arm]))
+            if start < self._oldest[arm]:
+                self._stock[arm] = []
+                self._oldest[arm] = self._fetched[arm] = self._share[arm] = 0
+            self._drawn[arm] = start
+            self._used = self._used or start > 0
+
+    def fingerprint(self, arm: int) -> str:
+        """A text that differs where the rows of an arm or their order do. One scan reads those of all arms."""
+        with self._lock:
+            if self._fingerprints is None:
+                self._fingerprints = self._read_fingerprints()
+            return self._fingerprints.get(arm, "")
+
+    def _read_fingerprints(self) -> dict[int, str]:
+        scan = self._scan
+        values = ", ".join(cell.fetched for cell in scan.cells)
+        with readable(scan.rows.name):
+            found = scan.rows.workspace.rows(
+                # hashed twice: the hash of several values is an xor, and would not say which of them belong together
+                f"SELECT {scan.arm}, bit_xor(hash(hash({self._hash}, {scan.within}, {values}))) "
+                f"FROM {scan.rows.relation} WHERE {scan.kept} GROUP BY 1"
+            )
+        known = dict(found)
+        return {number: f"{known[name]:016x}" for number, name in enumerate(self._names) if name in known}
 
     def first_rows(self, arm: int, most: int) -> dict[str, NDArray[Any]]:
         """The first rows of an arm in the order in which they came. One scan reads those of all arms."""
@@ -250,14 +295,17 @@ class RowBuffer:
         found = self._read(arms, self._share[arms], share[arms])
         order = np.lexsort((found["within"], found["hash"], found["code"]))
         ends = np.cumsum(np.bincount(found["code"], minlength=len(self._names)))
-        stock, fetched = list(self._stock), self._fetched.copy()
+        stock, oldest, fetched = list(self._stock), self._oldest.copy(), self._fetched.copy()
         for number in arms.tolist():
             mine = order[(ends[number - 1] if number else 0) : ends[number]]
             new = [found[f"value{place}"][mine] for place in range(len(self._scan.cells))]
             old = stock[number] or [column[:0] for column in new]
-            stock[number] = [np.concatenate(pair) for pair in zip(old, new, strict=True)]
             fetched[number] += len(mine)
-        self._stock, self._fetched, self._share = stock, fetched, share  # in one step: Ctrl-C may come at any time
+            gone = int(min(self._drawn[number], fetched[number]) - oldest[number])  # rows that were drawn
+            oldest[number] += gone
+            stock[number] = [np.concatenate(pair)[gone:] for pair in zip(old, new, strict=True)]
+        # in one step: Ctrl-C may come at any time
+        self._stock, self._oldest, self._fetched, self._share = stock, oldest, fetched, share
         self._refuse_changed()
 
     def _next_share(self, arm: int, need: int) -> NDArray[np.float64]:  # (N,)

@@ -1,11 +1,11 @@
-"""From a strategy and the arms it was run on to a Result."""
+"""From a strategy and the samples it was told to a Result."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kabc.arms.tallies import with_counts
+from kabc.arms.tallies import Failures, with_counts
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.partitions import Partition
@@ -14,7 +14,7 @@ from kabc.results.forecast import more_samples
 from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
 from kabc.running import watch
-from kabc.running.sources import Sources
+from kabc.running.intake import Intake
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.base import Strategy
 
@@ -32,21 +32,23 @@ class Ending:
     notes: tuple[str, ...]
     seconds: float
     trace: Trace | None
+    failures: Mapping[Hashable, Failures]
+    n_lost: int  # draws that were paid for without a sample to show
     advice: tuple[str, ...] = ()  # what to ask for next; not where an assumption is refuted
     broken: bool = False  # the strategy failed while it was told a round: what it says now is not certain
 
 
-def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
+def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
-    watched = sources.watch
-    refuted = () if watched is None else watched.assumptions(sources.names, sources.columns)
-    n_arms = len(sources)
+    watched = intake.watch
+    refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
+    n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
-    labels = placed(found, sources.drawn).labels
-    drawn, failures = dict(zip(sources.names, sources.drawn, strict=True)), sources.failures
-    said = with_counts(sources.notes, failures, drawn)
+    labels = placed(found, intake.drawn).labels
+    drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), dict(ended.failures)
+    said = with_counts(intake.notes, failures, drawn)
     return Result(
-        names=sources.names,
+        names=intake.names,
         labels=labels,
         status="doubtful" if refuted and ended.status in _CERTIFIES else ended.status,
         evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
@@ -57,30 +59,30 @@ def answer(strategy: Strategy, sources: Sources, ended: Ending) -> Result:
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken or refuted else strategy.n_groups_at_least,
         kernel="" if strategy.kernel is None else repr(strategy.kernel),
-        seed=sources.seed,
+        seed=intake.seed,
         n_pilot=ended.n_pilot,
-        n_unused=sources.n_samples - ended.n_pilot - ended.n_told,
+        n_unused=intake.n_samples - ended.n_pilot - ended.n_told,
         notes=(
             *said,
             *ended.notes,
-            *(() if watched is None else watched.notes(sources.names)),
+            *(() if watched is None else watched.notes(intake.names)),
             *(() if refuted else ended.advice),
         ),
         assumptions=refuted,
-        block=sources.block,
-        set_aside=reasons(labels, sources),
-        price=sources.price,
-        n_lost=sources.n_lost,
+        block=intake.block,
+        set_aside=reasons(labels, intake),
+        price=intake.price,
+        n_lost=ended.n_lost,
         failures=failures,
         seconds=ended.seconds,
-        columns=sources.columns,
-        levels={column: dict(known) for column, known in sources.levels.items()},
-        samples=sources.kept.by_name(sources.names),
+        columns=intake.columns,
+        levels={column: dict(known) for column, known in intake.levels.items()},
+        samples=intake.kept.by_name(intake.names),
         trace=ended.trace,
         k_doubt=getattr(strategy, "k_doubt", None),
         tolerance=None if ended.broken else _verdicts(strategy, doubted=bool(refuted)),
-        needs=None if refuted else _needs(strategy, sources),
-        origin=origin_now(sources.source),
+        needs=None if refuted else _needs(strategy, intake),
+        origin=origin_now(intake.facts.source),
     )
 
 
@@ -106,10 +108,10 @@ def placed(found: Partition, drawn: Sequence[int]) -> Partition:
     return Partition.of([label if n else -1 for label, n in zip(found.labels, drawn, strict=True)])
 
 
-def reasons(labels: Sequence[int], sources: Sources) -> dict[Hashable, str]:
+def reasons(labels: Sequence[int], intake: Intake) -> dict[Hashable, str]:
     """Why arms were set aside."""
     aside = [arm for arm, label in enumerate(labels) if label < 0]
-    return {sources.names[arm]: _reason(sources.drawn[arm], sources.arms[arm].remaining) for arm in aside}
+    return {intake.names[arm]: _reason(intake.drawn[arm], intake.left(arm)) for arm in aside}
 
 
 def _reason(drawn: int, left: int | None) -> str:
@@ -123,9 +125,9 @@ def _reason(drawn: int, left: int | None) -> str:
     return f"{drawn:,} of {drawn + left:,} rows {'was' if drawn == 1 else 'were'} read before the group was clear"
 
 
-def _needs(strategy: Strategy, sources: Sources) -> dict[Hashable, int] | None:
+def _needs(strategy: Strategy, intake: Intake) -> dict[Hashable, int] | None:
     """How many more samples of which arms it takes to decide, where that can be told."""
     more = more_samples(strategy)
     if more is None:
         return None
-    return {name: count for name, count in zip(sources.names, more.tolist(), strict=True) if count}
+    return {name: count for name, count in zip(intake.names, more.tolist(), strict=True) if count}

@@ -1,4 +1,4 @@
-"""The part of a round that is drawn on an executor, and what happens when one of its workers dies.
+"""Tickets that are drawn on an executor, and what happens when one of its workers dies.
 
 A pool of processes breaks as a whole: all draws under way are lost with the one that died. They are sent again, with
 the same randomness, to a new pool. From then on the round is drawn one arm at a time: so the draw that kills its worker
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -18,47 +18,54 @@ from numpy.typing import ArrayLike
 
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.words import counted
-from kabc.running.draws import Drawing
+from kabc.storage.contract import Ticket
 
 if TYPE_CHECKING:
-    from kabc.running.sources import Sources
+    from kabc.running.shift import Shift
 
 _POLL_SECONDS = 0.5
 _MOST_DEATHS = 3  # in a row
 _PATIENCE = 1.0  # seconds after which people want to know what it waits for
 
-Piece = tuple[int, int]  # its place in the order, its arm
+Piece = tuple[int, Ticket]  # its place in the order, and what is to be drawn
 
 
 class Away:
-    """One round on an executor. Arms that may not leave are drawn here; each arm by one task at a time."""
+    """Tickets on an executor. Arms that may not leave are drawn here; each arm by one task at a time."""
 
-    def __init__(self, sources: Sources, drawing: Drawing) -> None:
-        self._sources, self._drawing = sources, drawing
-        self._waiting: dict[int, deque[int]] = {}  # arm -> places of its pieces that are still to be drawn
-        self._here: deque[int] = deque()
-        for place, arm in enumerate(drawing.order):
-            if sources.may_leave(arm):
-                self._waiting.setdefault(arm, deque()).append(place)
-            else:
-                self._here.append(arm)
-        self._idle: list[Piece] = [(places.popleft(), arm) for arm, places in self._waiting.items()]
-        heapq.heapify(self._idle)
+    def __init__(self, shift: Shift, tickets: Sequence[Ticket]) -> None:
+        self._shift, self._sources = shift, shift.sources
+        self._waiting: dict[int, deque[Ticket]] = {}  # tickets of arms that are being drawn
+        self._here: deque[Ticket] = deque()
+        self._idle: list[Piece] = []
+        self._busy: set[int] = set()  # arms that are idle or running
         self._running: dict[Future[ArrayLike], Piece] = {}
-        self._limit = sources.workers.limit
+        self._limit = self._sources.workers.limit
         self._deaths = 0  # in a row
+        self._add(tickets)
+
+    def _add(self, tickets: Sequence[Ticket]) -> None:
+        for ticket in tickets:
+            if not self._sources.may_leave(ticket.arm):
+                self._here.append(ticket)
+            elif ticket.arm in self._busy:
+                self._waiting.setdefault(ticket.arm, deque()).append(ticket)
+            else:
+                self._busy.add(ticket.arm)
+                heapq.heappush(self._idle, (ticket.place, ticket))
 
     def run(self) -> None:
-        """Draw all pieces."""
+        """Draw them all, and what comes after them."""
         try:
             while self._idle or self._running or self._here:
                 self._send()
                 if self._here:
-                    self._drawing.draw(self._here.popleft())
+                    self._shift.draw(self._here.popleft())
                 timeout = 0 if self._here else _POLL_SECONDS
                 finished, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
                 self._collect(finished)
-                self._drawing.say()
+                self._shift.say()
+                self._add(self._shift.more(len(self._idle) + len(self._here)))
         except BaseException:
             self._settle()
             raise
@@ -69,7 +76,7 @@ class Away:
             executor = self._sources.workers.executor
             assert executor is not None
             try:
-                task = executor.submit(self._drawing.task(self._idle[0][1]))
+                task = executor.submit(self._shift.task(self._idle[0][1]))
             except BrokenExecutor as error:
                 if self._running:
                     return  # the draws under way will say so
@@ -93,14 +100,17 @@ class Away:
             self._after_death([*lost, *self._rest_of_the_pool()], death)
 
     def _take(self, piece: Piece, future: Future[ArrayLike]) -> None:
-        _, arm = piece
-        self._drawing.take(arm, future.result)
+        _, ticket = piece
+        self._shift.take(ticket, future.result)
         self._deaths = 0
-        self._next(arm)
+        self._next(ticket.arm)
 
     def _next(self, arm: int) -> None:
-        if self._waiting[arm]:
-            heapq.heappush(self._idle, (self._waiting[arm].popleft(), arm))
+        if self._waiting.get(arm):
+            ticket = self._waiting[arm].popleft()
+            heapq.heappush(self._idle, (ticket.place, ticket))
+        else:
+            self._busy.discard(arm)
 
     # ------------------------------------------------------------ deaths
 
@@ -120,9 +130,9 @@ class Away:
         """Send again what was lost, or do what else was asked for."""
         workers, encode = self._sources.workers, self._sources.workers.on_loss == "encode" and len(lost) == 1
         self._deaths += 1
-        for _, arm in lost:
+        for _, ticket in lost:
             if not encode:
-                self._drawing.lose(arm)
+                self._shift.lose(ticket)
         if workers.on_loss == "raise" or (self._deaths >= _MOST_DEATHS and not encode):
             raise self._died(lost) from death
         rebuilt = workers.rebuilt()
@@ -130,16 +140,16 @@ class Away:
             raise self._died(lost, f"{type(workers.executor).__name__} cannot be made anew; ") from death
         self._sources.workers, self._limit = rebuilt, 1
         if encode:
-            self._drawing.take_failed(lost[0][1])
+            self._shift.take_failed(lost[0][1])
             self._sources.n_encoded += 1
-            self._next(lost[0][1])
+            self._next(lost[0][1].arm)
             return
         self._sources.n_redrawn += len(lost)
         for piece in lost:
             heapq.heappush(self._idle, piece)
 
     def _died(self, lost: list[Piece], why: str = "") -> ArmError:
-        names = [self._sources.names[arm] for _, arm in lost]
+        names = [self._sources.names[ticket.arm] for _, ticket in lost]
         times = "" if self._deaths == 1 else f" {counted(self._deaths, 'time')} in a row"
         hint = f"{why}was it killed, or out of memory? See on_worker_loss="
         if len(names) == 1:
@@ -149,14 +159,14 @@ class Away:
 
     def _settle(self) -> None:
         """Cancel what has not begun, and count what comes of the rest: no sample is lost."""
-        under_way = {future: arm for future, (_, arm) in self._running.items() if not future.cancel()}
-        for arm in under_way.values():
-            stop = getattr(self._sources.arms[arm], "stop", None)
+        under_way = {future: ticket for future, (_, ticket) in self._running.items() if not future.cancel()}
+        for ticket in under_way.values():
+            stop = getattr(self._sources.arms[ticket.arm], "stop", None)
             if callable(stop):
                 stop()
         if wait(under_way, timeout=_PATIENCE).not_done:
-            self._drawing.show.now("ending: waiting for draws that are under way; interrupt again to leave them")
+            self._shift.show.now("ending: waiting for draws that are under way; interrupt again to leave them")
         wait(under_way)
-        for future, arm in under_way.items():
+        for future, ticket in under_way.items():
             with suppress(KabcError):  # it is wrong, but another error is being raised already
-                self._drawing.take(arm, future.result)
+                self._shift.take(ticket, future.result)

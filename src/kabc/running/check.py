@@ -14,14 +14,16 @@ from kabc.core.settings import whole_number
 from kabc.core.tolerances import parse
 from kabc.core.words import did_you_mean
 from kabc.results.values import Result
-from kabc.running.cluster import Place, run_on
+from kabc.running.cluster import run_on
 from kabc.running.inputs import Reading, TableLike
+from kabc.running.intake import Intake
 from kabc.running.pooling import codes_of, pooled_sources
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
+from kabc.running.workers import Place
 from kabc.strategies.gate.strategy import PILOT
 
 REST = "rest"  # all other arms
@@ -114,12 +116,13 @@ def check(
             opened = reading.opened(arms, False, settings.seed, texts=True)
         given = named_arms(opened, names)
         reference = _reference([name for name, _ in given], this, same_as)
-        sources = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
+        sources, watched = pooled_sources(opened, given, this, reference, settings.seed, watch=watch)
         _expect_block(block, sources)
-        sources.strings = Strings(types if opened is arms else None)
-        if sources.columns:
-            settings = replace(settings, tolerance=parse(tolerance, sources.columns, codes_of(opened)))
-        return replace(run_on(settings, sources, place, show, on_round, started), reference=reference)
+        strings = Strings(types if opened is arms else None)
+        intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
+        if intake.columns:
+            settings = replace(settings, tolerance=parse(tolerance, intake.columns, codes_of(opened)))
+        return replace(run_on(settings, sources, intake, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)
         if isinstance(so_far, Result):

@@ -6,25 +6,32 @@ import time
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from kabc.arms.base import Arm
 from kabc.core.errors import SettingsError
 from kabc.core.samples import describe
-from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
+from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
+from kabc.running.shift import Shift
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
+from kabc.running.steps import run_here
 from kabc.running.strings import Strings
 from kabc.running.watch import Watch
-from kabc.running.workers import OnWorkerLoss, Workers
+from kabc.running.workers import Place
 from kabc.strategies.base import Strategy
+from kabc.study.ledger import private_ledger
+from kabc.study.policies import OnWorkerLoss
+
+if TYPE_CHECKING:
+    from kabc.running.making import StorageLike
 
 __all__ = ["KernelChoice", "cluster"]
 
@@ -53,8 +60,10 @@ def cluster(
     block: int | str | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    on_worker_loss: OnWorkerLoss = "redraw",
+    on_worker_loss: OnWorkerLoss | None = None,
     watch: bool = True,
+    storage: StorageLike | None = None,
+    study: str | None = None,
     progress: bool | ShowLine = True,
     on_round: Listener | None = None,
 ) -> Result:
@@ -133,11 +142,17 @@ def cluster(
     executor : concurrent.futures.Executor, optional
         Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
         cannot be sent, or that keep something (pools, commands, connections), are drawn here.
-    on_worker_loss : {"redraw", "encode", "raise"}, default "redraw"
-        What happens when a process of `executor` dies. "redraw" makes a new pool and draws what was lost again, with
-        the same randomness; after three deaths in a row the run ends. Values that kill a worker may then be missing,
-        and the result says so. "encode" makes the lost samples failures, for arms that have a value for them (a method
-        ``failed(n)``). "raise" ends the run.
+    on_worker_loss : {"redraw", "encode", "raise"}, optional
+        What happens when a process of `executor` dies. "redraw", the default, makes a new pool and draws what was lost
+        again, with the same randomness; after three deaths in a row the run ends. Values that kill a worker may then
+        be missing, and the result says so. "encode" makes the lost samples failures, for arms that have a value for
+        them (a method ``failed(n)``). "raise" ends the run. For a study, see `kabc.create_study`.
+    storage : str, path or Storage, optional
+        Where to keep the run as a study, with everything that is drawn: a file of SQLite ("kabc.db"), a URL
+        ("postgresql://user@host/name"), or a store. If the run is killed, the same call goes on where it was. Default:
+        nothing is kept.
+    study : str, optional
+        The name of the study in `storage`. A study that has ended gives its answer, and draws nothing.
     watch : bool, default True
         Test whether the samples of each arm come in no particular order: pools and tables in the order of their rows.
         If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
@@ -191,51 +206,47 @@ def cluster(
     )
     place = Place(workers, executor, on_worker_loss)
     show = Ticker.of(progress)
+    reading = Reading(arm, values, types, missing, order, where)
     try:
-        reading = Reading(arm, values, types, missing, order, where)
+        if storage is not None or study is not None:
+            from kabc.running.making import Question, run_as_study
+
+            asked = Question(settings, types, watch, on_worker_loss, has_seed=seed is not None)
+            return run_as_study(storage, study, asked, arms, names, reading, place, show, on_round)
         with show.during("reading the table") if reading.is_table(arms) else nullcontext():
             opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
         if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
             settings = replace(settings, kernel=suitable_kernel(opened))
         sources = Sources(opened, names, settings.seed)
-        sources.strings = Strings(types if opened is arms else None) if settings.bets else None
-        settings = settings.with_paired([name for name, one in zip(sources.names, sources.paired, strict=True) if one])
-        sources.watch = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
-        return run_on(settings, sources, place, show, on_round, started)
+        settings = settings.with_paired(sources.paired)
+        strings = Strings(types if opened is arms else None) if settings.bets else None
+        watched = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
+        intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
+        return run_on(settings, sources, intake, place, show, on_round, started)
     finally:
         show.done()
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where samples are drawn."""
-
-    workers: int | None
-    executor: Executor | None
-    on_worker_loss: OnWorkerLoss
-
-    def __post_init__(self) -> None:
-        if self.workers is not None:
-            whole_number("workers", self.workers, 1)
-        if self.executor is not None and not isinstance(self.executor, Executor):
-            raise SettingsError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
-
-    def workers_for(self, arms: Sequence[Arm]) -> Workers:
-        """The workers for these arms."""
-        return Workers.of(self.executor, self.workers, arms, self.on_worker_loss)
-
-
 def run_on(
-    settings: Settings, sources: Sources, place: Place, show: Ticker, on_round: Listener | None, started: float
+    settings: Settings,
+    sources: Sources,
+    intake: Intake,
+    place: Place,
+    show: Ticker,
+    on_round: Listener | None,
+    started: float,
 ) -> Result:
     """Run to the end, and close the arms, however it ends."""
-    settings = replace(settings, columns=sources.columns)
+    settings = replace(settings, columns=intake.columns)
     sources.workers = place.workers_for(sources.arms)
     listeners = [] if on_round is None else [on_round]
     with run_interrupts(show) as interrupts:
         try:
             sources.check_workers()
-            result = Run(settings, sources, show, listeners, started, interrupts).result()
+            ledger = private_ledger(sources.facts, settings.seed)
+            shift = Shift(ledger, sources, show, lambda: intake.n_samples)
+            run = Run(settings, sources, intake, ledger, show, listeners, started, interrupts)
+            result = run.result(partial(run_here, shift=shift))
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise

@@ -78,7 +78,7 @@ class Reading:
                 )
 
 
-def suitable_kernel(arms: Arms) -> Kernel | None:
+def suitable_kernel(arms: object) -> Kernel | None:
     """Hamming if no column is a number: texts and categories can only be equal or not. Else None."""
     kinds = set(getattr(arms, "types", {}).values())
     return Hamming() if kinds and "number" not in kinds else None

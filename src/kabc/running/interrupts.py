@@ -106,8 +106,12 @@ def run_interrupts(show: Ticker) -> Iterator[Interrupts]:
             yield interrupts
 
 
+_ROUND_FIRST = "interrupted: this round is finished first; interrupt again to leave without an answer"
+DRAW_FIRST = "interrupted: the draw under way is finished first; interrupt again to give it back"
+
+
 @contextmanager
-def uninterrupted(show: Ticker) -> Iterator[None]:
+def uninterrupted(show: Ticker, line: str = _ROUND_FIRST) -> Iterator[None]:
     """Ctrl-C takes effect after the block; a second one at once. So do other signals that the program handles.
 
     A strategy that is interrupted while it is told a round would know a part of it only.
@@ -123,7 +127,7 @@ def uninterrupted(show: Ticker) -> Iterator[None]:
             handlers[signal.Signals(number)](number, frame)
         else:
             caught.append(signal.Signals(number))
-            _say(show, "interrupted: this round is finished first; interrupt again to leave without an answer")
+            _say(show, line)
 
     _set(dict.fromkeys(handlers, later))
     try:

@@ -25,26 +25,28 @@ class Loop(Generic[Reason]):
     ----------
     strategy : Strategy
         Asks and is told. It may have rounds behind it.
-    draw : callable
-        Gives the samples of a request.
+    draw : callable, optional
+        Gives the samples of a request. Without it, only `asks` can be used.
     forbids : callable, optional
         A reason not to draw a request, or None. A reason ends the loop, and is kept in `reason`.
-    tell : callable, optional
-        Tells the strategy what was drawn. Default: `strategy.tell`.
     does_without : callable, optional
         Has the strategy set aside arms that cannot give what is asked for; True if it did. Then it is asked again.
     """
 
     strategy: Strategy
-    draw: Callable[[Request], Drawn]
+    draw: Callable[[Request], Drawn] | None = None
     forbids: Callable[[Request], Reason | None] | None = None
-    tell: Callable[[Drawn], None] | None = None
     does_without: Callable[[Request], bool] | None = None
     reason: Reason | None = field(default=None, init=False)
 
     def __iter__(self) -> Iterator[int]:
-        tell = self.strategy.tell if self.tell is None else self.tell
-        number = 0
+        assert self.draw is not None
+        for number, request in enumerate(self.asks(), 1):
+            self.strategy.tell(self.draw(request))
+            yield number
+
+    def asks(self) -> Iterator[Request]:
+        """What to draw next, as long as there is something. Tell the strategy before the next one is taken."""
         while not self.strategy.stopped:
             request = self.strategy.ask()
             if self.does_without is not None and self.does_without(request):
@@ -52,9 +54,7 @@ class Loop(Generic[Reason]):
             self.reason = None if self.forbids is None else self.forbids(request)
             if self.reason is not None:
                 return
-            tell(self.draw(request))
-            number += 1
-            yield number
+            yield request
 
 
 def blas_threads(strategy: Strategy) -> AbstractContextManager[object]:

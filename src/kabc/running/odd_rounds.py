@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,15 +20,19 @@ from kabc.core.tolerances import Equivalents, KernelDistance, Tolerance, parse
 from kabc.core.words import counted
 from kabc.results.outliers import OutliersResult, OutliersStatus
 from kabc.running.blocks import block_length, few_blocks
+from kabc.running.intake import Intake
 from kabc.running.interrupts import Interrupts, uninterrupted
 from kabc.running.pilot import PILOT_ROUND
 from kabc.running.progress import Ticker
 from kabc.running.settings import AUTO, Settings
+from kabc.running.shift import Shift
 from kabc.running.sources import Sources
+from kabc.running.steps import Script, Stepper, run_here
 from kabc.strategies.base import checked_samples, in_blocks
 from kabc.strategies.outliers import OddOnes, usual
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
+from kabc.study.ledger import private_ledger
 
 PILOT, PILOT_OF_ARM = 120, 5  # samples of the pilot: in all, and of each arm at least
 _PILOT_PART = 0.25  # of the samples of an arm, at most
@@ -49,14 +54,14 @@ class Extent:
     pilot: int
 
     @classmethod
-    def of(cls, sources: Sources, max_samples: int | None) -> Extent:
+    def of(cls, intake: Intake, max_samples: int | None) -> Extent:
         """Most arms decide how many samples are used: those with fewer are compared, but are not part of the rest."""
-        left = [arm.remaining for arm in sources.arms]
-        limits = np.array([math.inf if count is None else count // sources.block for count in left])
+        left = [intake.left(arm) for arm in range(len(intake))]
+        limits = np.array([math.inf if count is None else count // intake.block for count in left])
         most = float(np.sort(limits)[(len(limits) - 1) // 2])
         if max_samples is not None:
-            most = min(most, max_samples // (len(sources) * sources.block))
-        pilot = max(PILOT_OF_ARM, math.ceil(PILOT / len(sources)))
+            most = min(most, max_samples // (len(intake) * intake.block))
+        pilot = max(PILOT_OF_ARM, math.ceil(PILOT / len(intake)))
         if most < math.inf:
             pilot = max(_FEWEST, min(pilot, int(_PILOT_PART * most)))
         return cls(limits, most, pilot)
@@ -92,9 +97,17 @@ class OddRounds:
     """One run of `kabc.outliers`."""
 
     def __init__(
-        self, settings: Settings, sources: Sources, fdr: float, categories: Sequence[str], show: Ticker
+        self,
+        settings: Settings,
+        sources: Sources,
+        intake: Intake,
+        fdr: float,
+        categories: Sequence[str],
+        show: Ticker,
     ) -> None:
         self._settings, self._sources, self._fdr, self._show = settings, sources, fdr, show
+        self._intake = intake
+        self._extent: Extent | None = None
         self._categories = categories
         self._number = PILOT_ROUND
         self._notes: list[str] = []
@@ -103,66 +116,81 @@ class OddRounds:
         self._said: Tolerance | None = None
         self._width: int | None = None  # columns of a sample
         self._rest: Mask = np.zeros(len(sources), dtype=np.bool_)
-        if sources.columns or not isinstance(settings.tolerance, Mapping):
-            self._parsed(sources.columns or ("value",))  # refuse nonsense before a sample is drawn
+        if intake.columns or not isinstance(settings.tolerance, Mapping):
+            self._parsed(intake.columns or ("value",))  # refuse nonsense before a sample is drawn
 
     def result(self, interrupts: Interrupts, started: float) -> OutliersResult:
         """Draw and bet, and say what was found."""
-        extent = self._extent()
+        ledger = private_ledger(self._sources.facts, self._settings.seed)
+        stepper = Stepper(self._asks(), ledger, self._intake)
         try:
-            self._run(extent)
+            run_here(stepper, Shift(ledger, self._sources, self._show, lambda: self._intake.n_samples))
         except KeyboardInterrupt:
+            if self._extent is None:
+                raise
             self._notes.append("interrupted: not all samples were drawn")
         except SpendError:
+            if self._extent is None:
+                raise
             self._notes.append("the money is spent: not all samples were drawn")
         except Exception as error:
             interrupts.over()
-            if self._found is not None:  # what was paid for is not lost
+            if self._found is not None and self._extent is not None:  # what was paid for is not lost
+                self._close(stepper)
                 self._notes.append("ended by an error: not all samples were drawn")
-                error.result = self._answer(extent, started)  # type: ignore[attr-defined]
+                error.result = self._answer(self._extent, started)  # type: ignore[attr-defined]
             raise
         interrupts.over()
-        return self._answer(extent, started)
+        self._close(stepper)
+        assert self._extent is not None
+        return self._answer(self._extent, started)
 
-    def _extent(self) -> Extent:
-        sources, budget = self._sources, self._settings.max_samples
+    def _close(self, stepper: Stepper[None]) -> None:
+        with suppress(KabcError):  # samples that do not fit together: an error is on its way
+            stepper.close()
+
+    def _asks(self) -> Script[None]:
+        """All rounds."""
+        intake, budget = self._intake, self._settings.max_samples
         drawn = 0
         if self._settings.block == AUTO:
-            found = block_length(self._settings, sources, self._show)
+            found = yield from block_length(self._settings, intake, self._sources.arms)
             self._settings = replace(self._settings, block=found.length)
             self._number, drawn = found.last_round, found.n_pilot
             self._notes += found.notes
-        sources.cut(self._settings.block_length)
-        self._notes += few_blocks(sources)
-        if sources.watch is not None:
-            sources.watch.look(sources.arms, sources.block)
+        block = self._settings.block_length
+        intake.cut(block, self._sources.cut(block))
+        self._notes += few_blocks(intake)
+        if intake.watch is not None:
+            intake.watch.look(self._sources.arms, block)
         left = None if budget is None else budget - drawn
-        extent = Extent.of(sources, left)
-        extent.check(len(sources), left, self._settings.tolerance is None)
-        return extent
+        extent = Extent.of(intake, left)
+        extent.check(len(intake), left, self._settings.tolerance is None)
+        self._extent = extent
+        yield from self._run(extent)
 
     # ------------------------------------------------------------ rounds
 
-    def _run(self, extent: Extent) -> None:
+    def _run(self, extent: Extent) -> Script[None]:
         n, changed, odd = 0, 0, 0
         while n < extent.most:
             wanted = min(extent.pilot if n == 0 else max(_FEWEST, int(_GROWTH * n)), extent.most - n)
             counts = np.where(extent.tested, np.minimum(wanted, extent.limits - n), 0.0)
-            self._round({int(arm): int(counts[arm]) for arm in np.flatnonzero(counts > 0)}, extent)
+            yield from self._round({int(arm): int(counts[arm]) for arm in np.flatnonzero(counts > 0)}, extent)
             n += int(wanted)
             assert self._found is not None
             now = int(self._found.odd().sum())
             changed, odd = (n, now) if now != odd else (changed, odd)
             if extent.most == math.inf and n >= max(self._expected_end(), _SETTLED * changed):
                 return
-            self._show(f"{counted(self._sources.n_samples, 'sample')}, {counted(now, 'odd arm')} so far")
+            self._show(f"{counted(self._intake.n_samples, 'sample')}, {counted(now, 'odd arm')} so far")
 
-    def _round(self, counts: Mapping[int, int], extent: Extent) -> None:
+    def _round(self, counts: Mapping[int, int], extent: Extent) -> Script[None]:
         self._number += 1
-        block = self._sources.block
+        block = self._intake.block
         request = {arm: count * block for arm, count in counts.items()}
-        drawn = self._sources.draw(request, self._number, self._show)
-        comparing = f"comparing {counted(len(counts), 'arm')}, {counted(self._sources.n_samples, 'sample')} so far"
+        drawn = self._intake.take((yield self._number, request))
+        comparing = f"comparing {counted(len(counts), 'arm')}, {counted(self._intake.n_samples, 'sample')} so far"
         with uninterrupted(self._show), self._show.during(comparing):
             rows = self._rows(drawn, request)
             samples = in_blocks(rows, block)
@@ -176,7 +204,7 @@ class OddRounds:
             rows = checked_samples(drawn, dict(request), None, self._width)
         except KabcError as error:
             if isinstance(error.arm, int):  # strategies number arms, people name them
-                error.arm = self._sources.names[error.arm]
+                error.arm = self._intake.names[error.arm]
             raise
         self._width = rows[0].shape[1]
         return rows
@@ -184,7 +212,7 @@ class OddRounds:
     def _begin(self, pilot: Sequence[Array], extent: Extent) -> None:
         """Features, and how far the tolerance reaches in them, from the pilot."""
         assert self._width is not None
-        columns = self._sources.columns or (
+        columns = self._intake.columns or (
             ("value",) if self._width == 1 else tuple(f"column {i + 1}" for i in range(self._width))
         )
         self._said = self._parsed(columns)
@@ -197,7 +225,7 @@ class OddRounds:
         self._found = OddOnes(self._rest, extent.tested, ruler, eps, self._fdr)
 
     def _ruler(self, pilot: Sequence[Array], columns: Sequence[str]) -> tuple[Ruler, Equivalents | None]:
-        block, said = self._sources.block, self._said
+        block, said = self._intake.block, self._said
         level = math.log(len(self._sources) / self._fdr)
         rows = np.concatenate([one.reshape(len(one) * block, -1) for one in pilot])
         kernel = pilot_features(rows, seed=self._settings.seed) if said is None else None
@@ -231,18 +259,18 @@ class OddRounds:
     # ------------------------------------------------------------ the answer
 
     def _answer(self, extent: Extent, started: float) -> OutliersResult:
-        sources, found = self._sources, self._found
-        n_arms, watched = len(sources), sources.watch
+        intake, found, failures = self._intake, self._found, self._sources.failures
+        n_arms, watched = len(intake), intake.watch
         odd = np.zeros(n_arms, dtype=np.bool_) if found is None else found.odd()
         log_e = np.full(n_arms, np.nan)
         if found is not None:
             log_e[extent.tested] = found.log_e[extent.tested]
-        refuted = () if watched is None else watched.assumptions(sources.names, sources.columns)
-        drawn = dict(zip(sources.names, sources.drawn, strict=True))
+        refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
+        drawn = dict(zip(intake.names, intake.drawn, strict=True))
         enough = self._enough()
-        notes = (*with_counts(sources.notes, sources.failures, drawn), *sources.losses, *self._notes)
+        notes = (*with_counts(intake.notes, failures, drawn), *self._sources.losses, *self._notes)
         return OutliersResult(
-            names=sources.names,
+            names=intake.names,
             status="doubtful" if refuted else self._status(odd, enough, extent),
             odd=odd,
             rest=self._rest,
@@ -252,19 +280,19 @@ class OddRounds:
             tolerance=None if self._said is None else self._said.words,
             units=self._units,
             samples_per_arm=drawn,
-            n_enough=None if enough is None else enough * sources.block,
-            seed=sources.seed,
-            block=sources.block,
+            n_enough=None if enough is None else enough * intake.block,
+            seed=intake.seed,
+            block=intake.block,
             not_measured={
-                sources.names[arm]: f"fewer than {extent.pilot + _FEWEST} samples (blocks)"
+                intake.names[arm]: f"fewer than {extent.pilot + _FEWEST} samples (blocks)"
                 for arm in np.flatnonzero(~extent.tested).tolist()
             },
             assumptions=refuted,
-            notes=(*notes, *(() if watched is None else watched.notes(sources.names))),
+            notes=(*notes, *(() if watched is None else watched.notes(intake.names))),
             seconds=time.perf_counter() - started,
-            columns=sources.columns,
-            levels={column: dict(known) for column, known in sources.levels.items()},
-            samples=sources.kept.by_name(sources.names),
+            columns=intake.columns,
+            levels={column: dict(known) for column, known in intake.levels.items()},
+            samples=intake.kept.by_name(intake.names),
         )
 
     def _status(self, odd: Mask, enough: int | None, extent: Extent) -> OutliersStatus:
@@ -272,7 +300,7 @@ class OddRounds:
             return "odd"
         if self._found is None:
             return "open"
-        typical = float(np.median(np.array(self._sources.drawn)[extent.reference])) / self._sources.block
+        typical = float(np.median(np.array(self._intake.drawn)[extent.reference])) / self._intake.block
         if self._said is None:  # any arm that is as far away as can be would be found
             enough = math.ceil(self._found.needed(self._found.farthest))
         return "none" if enough is not None and typical >= enough else "open"

@@ -10,6 +10,7 @@ from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
 from kabc.results.outliers import OutliersResult
 from kabc.running.inputs import Reading, TableLike
+from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
 from kabc.running.odd_rounds import OddRounds
 from kabc.running.progress import ShowLine, Ticker
@@ -93,11 +94,12 @@ def outliers(
                 "two arms use kabc.cluster"
             )
         settings.check(len(sources))
-        sources.strings = Strings(types if opened is arms else None)
-        sources.watch = Watch(len(sources), settings.seed, paired=any(sources.paired)) if watch else None
+        strings = Strings(types if opened is arms else None)
+        watched = Watch(len(sources), settings.seed, paired=bool(sources.paired)) if watch else None
+        intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
         sources.workers = Workers.of(None, workers, sources.arms)
         categories = [name for name, kind in getattr(opened, "types", {}).items() if kind != "number"]
-        rounds = OddRounds(settings, sources, level, categories, show)
+        rounds = OddRounds(settings, sources, intake, level, categories, show)
         with run_interrupts(show) as interrupts:
             try:
                 result = rounds.result(interrupts, started)

@@ -10,29 +10,29 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.kernels import Gaussian, Kernel
 from kabc.core.samples import as_points, expect_columns
-from kabc.running.progress import Ticker
+from kabc.running.intake import Intake
 from kabc.running.settings import Settings
-from kabc.running.sources import Sources
+from kabc.running.steps import Script
 
 PILOT_ROUND = 0  # of the keys that draws are seeded with
 
 
-def chosen_kernel(settings: Settings, sources: Sources, show: Ticker) -> tuple[Kernel, int]:
+def chosen_kernel(settings: Settings, intake: Intake) -> Script[tuple[Kernel, int]]:
     """The kernel, and how many samples were drawn to choose it. These are counted, and never tested."""
     given = settings.kernel
     if isinstance(given, Kernel):
         return given, 0
     if given is not None and not callable(given):
         raise SettingsError(f"kernel must be a kabc kernel, a function pilot -> kernel, or None, got {given!r}")
-    request = dict.fromkeys(range(len(sources)), settings.pilot_size)
+    request = dict.fromkeys(range(len(intake)), settings.pilot_size)
     total = sum(request.values())
     if settings.max_samples is not None and total > settings.max_samples:
         raise SettingsError(
             f"a pilot of {settings.pilot_size} samples of each arm is {total} samples, over "
             f"max_samples={settings.max_samples}; lower pilot=, or pass a kernel with a fixed bandwidth"
         )
-    sources.need(request)
-    pooled = _pooled(sources.draw(request, PILOT_ROUND, show), sources.names)
+    intake.need(request)
+    pooled = _pooled(intake.take((yield PILOT_ROUND, request)), intake.names)
     chosen = Gaussian.from_pilot(pooled) if given is None else given(pooled)
     if not isinstance(chosen, Kernel):
         raise SettingsError(

@@ -11,9 +11,9 @@ from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 from kabc.results.gate import pool_name
 from kabc.results.values import Assumption
-from kabc.running.draws import rng_of
 from kabc.running.sources import ArmLike, Arms, Sources
 from kabc.running.watch import Watch
+from kabc.study.tickets import rng_of
 
 
 def pooled_sources(
@@ -24,8 +24,11 @@ def pooled_sources(
     seed: int,
     *,
     watch: bool,
-) -> Sources:
-    """The reference and this arm, in this order. `given` are the arms that were opened, with their names."""
+) -> tuple[Sources, Watch | None]:
+    """The reference and this arm, in this order, and who watches them.
+
+    `given` are the arms that were opened, with their names.
+    """
     made = _made(given, {this, *reference}, seed)
     for name, arm in made.items():
         if getattr(arm, "paired", False):
@@ -39,10 +42,10 @@ def pooled_sources(
     notes = (*about.notes, *_pool_notes(pool))
     both = NamedArms(two, notes, about.columns, about.price, about.types, about.levels, source=about.source)
     sources = Sources(both, None, seed)
-    if watch:
-        several = isinstance(pool, PooledRows | PooledDraws)
-        sources.watch = PoolWatch(cast(Any, pool), seed) if several else Watch(len(sources), seed)
-    return sources
+    if not watch:
+        return sources, None
+    several = isinstance(pool, PooledRows | PooledDraws)
+    return sources, PoolWatch(cast(Any, pool), seed) if several else Watch(len(sources), seed)
 
 
 def codes_of(opened: Arms) -> list[str]:

@@ -1,4 +1,4 @@
-"""The arms of a run with their names, what was drawn of them, and where draws run."""
+"""The arms of a run with their names, and where draws run."""
 
 from __future__ import annotations
 
@@ -11,76 +11,72 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.tallies import Failures, failures_of
-from kabc.core.errors import ArmError, SampleError, SettingsError
+from kabc.core.errors import ArmError, SettingsError
 from kabc.core.samples import describe
 from kabc.core.words import counted
-from kabc.running.away import Away
-from kabc.running.draws import Drawing, one_at_a_time, rng_of
-from kabc.running.progress import Ticker
-from kabc.running.record import Kept
-from kabc.running.strings import Strings, text_rows
-from kabc.running.watch import Watch
-from kabc.running.workers import OnWorkerLoss, Workers, waits
-from kabc.strategies.base import Request
+from kabc.running.workers import Workers, one_at_a_time, waits
+from kabc.study.facts import ArmFacts, Facts
+from kabc.study.policies import OnWorkerLoss
+from kabc.study.tickets import rng_of
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
 
 
 class Sources:
-    """Arms with their names, and how many samples of each were drawn."""
+    """Arms with their names, where they are drawn, and what was lost on the way."""
 
     def __init__(self, arms: Arms, names: Sequence[Hashable] | None, seed: int) -> None:
         named = named_arms(arms, names)
         if len(named) < 2:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
-        # random numbers: keys (arm,) shuffle the pools, keys (arm, round) are for draws; no key is used twice
+        # random numbers: keys (arm,) shuffle the pools; see kabc.study.tickets for the others
         self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
         self.names = tuple(name for name, _ in named)
-        self.paired = [bool(getattr(arm, "paired", False)) for arm in self.arms]  # samples of a match share something
-        about = arms if isinstance(arms, NamedArms) else NamedArms({})
-        self.notes, self.columns, self.price, self.levels = about.notes, about.columns, about.price, about.levels
-        self.source = about.source
+        self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
+        self.facts = facts_of(self.arms, self._about)
         self.seed = seed
-        self.block = 1  # consecutive samples of an arm that form one
-        self.drawn = [0] * len(self.arms)
+        self._block = 1
+        self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
         self._failed_before = [failures_of(arm) for arm in self.arms]
-        self.kept = Kept(len(self.arms))
-        self.watch: Watch | None = None  # hears every sample, where there is one
-        self.strings: Strings | None = None  # makes texts numbers, where the strategy needs that
         self.workers = Workers(None, 1, owned=False)
         self._may_leave: dict[int, bool] = {}
 
     def __len__(self) -> int:
         return len(self.arms)
 
-    def cut(self, block: int) -> None:
-        """From now on, this many consecutive samples form one: pools give whole blocks, in random order."""
-        self.block = block
-        if block > 1:
+    def facts_to_keep(self) -> Facts:
+        """The facts that a study keeps, by which other processes see that they have the same arms."""
+        return facts_of(self.arms, self._about, fingerprints=True)
+
+    @property
+    def paired(self) -> list[Hashable]:
+        """Names of the arms whose samples share something with those of others."""
+        return [name for name, about in zip(self.names, self.facts.arms, strict=True) if about.paired]
+
+    def cut(self, block: int) -> list[int | None]:
+        """From now on pools give whole blocks of consecutive samples, in random order. Returns what is left of each.
+
+        Doing it twice is as good as once.
+        """
+        if block > 1 and self._block != block:
+            self._block = block
             self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
+        return [arm.remaining for arm in self.arms]
 
-    @property
-    def n_samples(self) -> int:
-        """All samples drawn so far."""
-        return sum(self.drawn)
+    def n_lost(self, drawn: Sequence[int]) -> int:
+        """Draws that were paid for without a sample to show: new tries, refused calls, warm-ups, lost draws.
 
-    @property
-    def n_lost(self) -> int:
-        """Draws that were paid for without a sample to show: new tries, refused calls, warm-ups, lost draws."""
-        counts = zip(self.arms, self._paid_before, self.drawn, self.lost, strict=True)
+        `drawn`: samples of each arm.
+        """
+        counts = zip(self.arms, self._paid_before, drawn, self.lost, strict=True)
         return sum(
-            max(arm.n_paid - before - drawn, 0) if hasattr(arm, "n_paid") else lost
-            for arm, before, drawn, lost in counts
+            max(arm.n_paid - before - count, 0) if hasattr(arm, "n_paid") else lost
+            for arm, before, count, lost in counts
         )
-
-    @property
-    def spent(self) -> float:
-        """The bill so far."""
-        return self.price * (self.n_samples + self.n_lost)
 
     @property
     def failures(self) -> dict[Hashable, Failures]:
@@ -103,79 +99,6 @@ class Sources:
             verb = "was" if self.n_encoded == 1 else "were"
             said.append(f"{counted(self.n_encoded, 'draw')} {verb} lost with a worker and encoded as failed samples")
         return said
-
-    def can_give(self, request: Request) -> bool:
-        """Whether no pool is too small."""
-        return not self.too_small(request)
-
-    def too_small(self, request: Request) -> list[int]:
-        """Arms that cannot give what is asked for."""
-        limits = ((arm, self.arms[arm].remaining, count) for arm, count in request.items())
-        return [arm for arm, remaining, count in limits if remaining is not None and remaining < count]
-
-    @property
-    def pools(self) -> dict[Hashable, int]:
-        """Samples left of the arms that can run out."""
-        left = {name: arm.remaining for name, arm in zip(self.names, self.arms, strict=True)}
-        return {name: count for name, count in left.items() if count is not None}
-
-    def need(self, request: Request) -> None:
-        """Refuse a pilot that a pool cannot give."""
-        for arm, count in request.items():
-            remaining = self.arms[arm].remaining
-            if remaining is not None and remaining < count:
-                raise ArmError(
-                    f"it has {counted(remaining, 'sample')}, fewer than the {count} of the pilot; "
-                    "lower pilot=, or pass a kernel with a fixed bandwidth"
-                ).of_arm(self.names[arm])
-
-    def draw(self, request: Request, round_number: int, show: Ticker) -> dict[int, ArrayLike]:
-        """The samples of a round. What was drawn is counted even if the round is not finished."""
-        drawing = Drawing(self, request, round_number, show)
-        if self.workers.executor is None:
-            drawing.here()
-        else:
-            Away(self, drawing).run()
-        return drawing.samples()
-
-    # ------------------------------------------------------------ what was drawn
-
-    def received(self, arm: int, rows: ArrayLike) -> ArrayLike:
-        """Count new samples of an arm, keep them, and show them to those who watch. Texts come back as numbers.
-
-        Texts of the first round wait until it is whole: all of them decide how they become numbers.
-        """
-        self.drawn[arm] += len(rows)  # type: ignore[arg-type]
-        if self.strings is not None and not self.strings.decided and text_rows(rows) is not None:
-            return rows
-        rows = self._numbers(arm, rows)
-        self._hear(arm, rows)
-        return rows
-
-    def as_numbers(self, samples: dict[int, ArrayLike]) -> dict[int, ArrayLike]:
-        """The samples of a whole round, with numbers for texts."""
-        if self.strings is None or self.strings.decided:
-            return samples
-        self.strings.decide(list(samples.values()))
-        if self.strings.encoder is None:
-            return samples
-        self.notes = (*self.notes, *self.strings.notes)
-        self.columns, self.levels = self.strings.encoder.names, self.strings.encoder.levels
-        encoded = {arm: self._numbers(arm, rows) for arm, rows in samples.items()}
-        for arm, rows in encoded.items():
-            self.kept.add(arm, rows)  # not the watch: what it hears must not have chosen its form
-        return encoded
-
-    def _numbers(self, arm: int, rows: ArrayLike) -> ArrayLike:
-        try:
-            return rows if self.strings is None else self.strings.numbers(rows)
-        except SampleError as error:
-            raise error.of_arm(self.names[arm]) from None
-
-    def _hear(self, arm: int, rows: ArrayLike) -> None:
-        self.kept.add(arm, rows)
-        if self.watch is not None:
-            self.watch.hear(arm, rows)
 
     def may_leave(self, arm: int) -> bool:
         """Whether an arm is drawn on the executor. In another process: it keeps nothing here, and it can be sent."""
@@ -213,6 +136,27 @@ class Sources:
             except Exception as error:
                 wrong.append(f"arm {name!r} could not be closed: {type(error).__name__}: {error}")
         return wrong
+
+
+def facts_of(arms: Sequence[Arm], about: NamedArms, *, fingerprints: bool = False) -> Facts:
+    """What is known of arms before they are drawn; with `fingerprints` of their rows, which takes a look at all.
+
+    Arms that share their inputs are drawn in the same pieces: if one of them is drawn one at a time, all are.
+    """
+    paired = [bool(getattr(arm, "paired", False)) for arm in arms]
+    matched = any(one_at_a_time(arm) for arm, shares in zip(arms, paired, strict=True) if shares)
+    known = tuple(
+        ArmFacts(
+            size=None if arm.remaining is None else int(arm.remaining),
+            one_at_a_time=one_at_a_time(arm) or (shares and matched),
+            paired=shares,
+            in_order=callable(getattr(arm, "in_order", None)),
+            in_blocks=hasattr(arm, "in_blocks"),
+            fingerprint=str(getattr(arm, "fingerprint", "")) if fingerprints else "",
+        )
+        for arm, shares in zip(arms, paired, strict=True)
+    )
+    return Facts(known, about.notes, about.columns, about.price, about.types, about.levels, about.source)
 
 
 def _picklable(arm: Arm) -> bool:

@@ -12,8 +12,8 @@ from kabc.core.samples import as_points
 from kabc.core.tolerances import Tolerance, parse
 from kabc.core.tolerances.ladders import round_ones
 from kabc.core.words import counted, two_digits
+from kabc.running.intake import Intake
 from kabc.running.settings import Settings
-from kabc.running.sources import Sources
 from kabc.strategies.answers import Status
 from kabc.strategies.tolerance.price import FEWEST_ROWS, samples_of_arms
 from kabc.strategies.tolerance.reading import default_columns
@@ -23,7 +23,7 @@ _ROWS, _ARMS = 600, 60  # kept samples and arms that are looked at, at most
 _CHEAP = 300  # samples of each arm that nobody minds
 
 
-def suggestion(settings: Settings, sources: Sources, labels: Sequence[int], status: Status) -> list[str]:
+def suggestion(settings: Settings, intake: Intake, labels: Sequence[int], status: Status) -> list[str]:
     """One line, if neither K nor a tolerance nor a budget was given, and values are numbers; else none."""
     open_end = (settings.n_clusters, settings.tolerance, settings.max_samples, settings.min_separation) == (None,) * 4
     if not open_end or status not in _ENDS or not isinstance(settings.chosen, str) or settings.paired:
@@ -31,36 +31,36 @@ def suggestion(settings: Settings, sources: Sources, labels: Sequence[int], stat
     delta = 0.05 if settings.delta is None else settings.delta
     try:
         with np.errstate(all="ignore"):  # prices that are no numbers are left out
-            rows, groups = _looked_at(sources, labels)
+            rows, groups = _looked_at(intake, labels)
             prices = _prices(rows, groups, delta, settings.block_length) if rows else {}
     except (KabcError, ValueError, ArithmeticError, np.linalg.LinAlgError):  # an answer does not fail for advice
         return []
-    return _line(prices, _fewest_rows(sources))
+    return _line(prices, _fewest_rows(intake))
 
 
-def _fewest_rows(sources: Sources) -> int | None:
+def _fewest_rows(intake: Intake) -> int | None:
     """Rows of the smallest arm, those that were drawn included; None if no arm can run out."""
-    left = [(drawn, arm.remaining) for drawn, arm in zip(sources.drawn, sources.arms, strict=True)]
+    left = [(drawn, intake.left(arm)) for arm, drawn in enumerate(intake.drawn)]
     return min((drawn + rows for drawn, rows in left if rows is not None and drawn), default=None)
 
 
-def _looked_at(sources: Sources, labels: Sequence[int]) -> tuple[list[Array], Index]:  # arrays (n_i, block x d), (A,)
+def _looked_at(intake: Intake, labels: Sequence[int]) -> tuple[list[Array], Index]:  # arrays (n_i, block x d), (A,)
     """Some samples of some arms, and the groups of these arms; nothing where values are not all numbers."""
     nothing: tuple[list[Array], Index] = [], np.zeros(0, dtype=np.intp)
-    if sources.levels:
+    if intake.levels:
         return nothing
-    kept = sources.kept.by_name(sources.names)
-    known = [arm for arm, name in enumerate(sources.names) if name in kept and labels[arm] >= 0]
+    kept = intake.kept.by_name(intake.names)
+    known = [arm for arm, name in enumerate(intake.names) if name in kept and labels[arm] >= 0]
     known = known[:: max(1, -(-len(known) // _ARMS))]
-    most = max(FEWEST_ROWS, _ROWS // max(1, len(known)) // sources.block) * sources.block
+    most = max(FEWEST_ROWS, _ROWS // max(1, len(known)) // intake.block) * intake.block
     rows, groups = [], []
     for arm in known:
-        own = kept[sources.names[arm]]
+        own = kept[intake.names[arm]]
         if own.dtype.kind not in "biuf":
             return nothing
-        own = as_points(own[: min(most, len(own) // sources.block * sources.block)])
-        if len(own) >= FEWEST_ROWS * sources.block:
-            rows.append(own.reshape(len(own) // sources.block, -1))
+        own = as_points(own[: min(most, len(own) // intake.block * intake.block)])
+        if len(own) >= FEWEST_ROWS * intake.block:
+            rows.append(own.reshape(len(own) // intake.block, -1))
             groups.append(labels[arm])
     if len(rows) < 2:
         return nothing

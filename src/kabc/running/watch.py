@@ -21,8 +21,8 @@ from kabc.core.evidence.exchangeability import Order, order_evidence
 from kabc.core.words import counted, percent
 from kabc.results.values import Assumption
 from kabc.results.words import FEW_SAMPLES
-from kabc.running.draws import rng_of
 from kabc.running.record import rows_of
+from kabc.study.tickets import rng_of
 
 ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
 DEPENDENT = "samples depend on each other"

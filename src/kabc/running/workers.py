@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from kabc.arms.base import Arm
-from kabc.running.draws import one_at_a_time
-
-OnWorkerLoss = Literal["redraw", "encode", "raise"]
+from kabc.core.errors import SettingsError
+from kabc.core.settings import whole_number
+from kabc.study.policies import OnWorkerLoss
 
 MOST_WAITING = 16  # arms that are drawn at the same time by default: each may make several calls
 
@@ -69,3 +69,27 @@ class Workers:
 def waits(arm: Arm) -> bool:
     """Whether a draw of this arm is mostly waiting."""
     return bool(getattr(arm, "waits", False))
+
+
+def one_at_a_time(arm: Arm) -> bool:
+    """Whether the arm is to be drawn sample by sample, in turn with others."""
+    return bool(getattr(arm, "one_at_a_time", False))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where samples are drawn."""
+
+    workers: int | None
+    executor: Executor | None
+    on_worker_loss: OnWorkerLoss | None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole_number("workers", self.workers, 1)
+        if self.executor is not None and not isinstance(self.executor, Executor):
+            raise SettingsError(f"executor must be a concurrent.futures.Executor, got {self.executor!r}")
+
+    def workers_for(self, arms: Sequence[Arm]) -> Workers:
+        """The workers for these arms."""
+        return Workers.of(self.executor, self.workers, arms, self.on_worker_loss or "redraw")

@@ -132,11 +132,15 @@ class Stepwise(ABC):
     A strategy that computes with small matrices sets `one_blas_thread`: it is then run with one thread of BLAS, because
     more of them would wait for each other.
 
+    A strategy that can be told any whole blocks, not only those it would ask for, sets `takes_any_request`: its proof
+    asks only that a request does not depend on samples that were not told.
+
     A strategy that tests blocks sets `block`: this many consecutive samples are one. It asks for whole blocks, and
     counts samples all the same.
     """
 
     one_blas_thread: bool = False
+    takes_any_request: bool = False
     block: int = 1
 
     def __init__(self, n_arms: int, delta: float) -> None:
@@ -166,6 +170,15 @@ class Stepwise(ABC):
     def ask(self) -> Request:
         self._asked = {} if self.stopped else {arm: n * self.block for arm, n in self._request().items()}
         return dict(self._asked)
+
+    def ask_instead(self, request: Request) -> None:
+        """Ask for something else than `ask` did: what a log says was asked for. It is what must be told next."""
+        if not self.takes_any_request or self._asked is None or any(n % self.block for n in request.values()):
+            raise ProtocolError(
+                f"{type(self).__name__} asks for {_short(self._asked or {})}, and was asked to take {_short(request)} "
+                "instead; it takes only what it asks for"
+            )
+        self._asked = dict(sorted(request.items()))
 
     @abstractmethod
     def _request(self) -> Request:

@@ -54,6 +54,19 @@ class ArmConformance(ABC):
         pieces: list[NDArray[np.float64]] = [self._draw(cut, 3, seed=1), self._draw(cut, 2, seed=2)]
         assert np.array_equal(np.concatenate(pieces), self._draw(whole, 5, seed=3))
 
+    def test_an_arm_that_can_seek_gives_the_same_samples_in_whatever_order_they_are_asked_for(self) -> None:
+        in_order, jumping = self.make_arm(), self.make_arm()
+        if not hasattr(jumping, "seek"):
+            return
+        before = jumping.remaining
+        pieces = [(0, 1), (1, 3), (4, 1)]  # start, count
+        whole = [self._draw(in_order, count, seed=start) for start, count in pieces]
+        for place in (2, 0, 1, 1, 2, 0):
+            start, count = pieces[place]
+            jumping.seek(start)
+            assert jumping.remaining == (None if before is None else before - start)
+            assert np.array_equal(self._draw(jumping, count, seed=start), whole[place])
+
     def test_it_never_makes_up_samples_beyond_its_end(self) -> None:
         arm = self.make_arm()
         if arm.remaining is None:

@@ -96,6 +96,7 @@ class AnytimeKABC(Stepwise):
 
     kernel: Kernel | None = None
     one_blas_thread = True
+    takes_any_request = True
     _inference: type[Inference] = Inference  # ablations replace parts of it
 
     def __init__(

@@ -97,6 +97,7 @@ class ToleranceKABC(Stepwise):
     """
 
     one_blas_thread = True
+    takes_any_request = True
     stops_by_itself = True
     n_clusters: int | None = None
 

@@ -1,0 +1,171 @@
+"""What came in: how many samples of each arm, the first of them, texts as numbers. It knows facts of arms, no arms."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kabc.core.errors import ArmError, SampleError
+from kabc.core.samples import as_points, as_rows, describe
+from kabc.core.words import counted
+from kabc.running.record import Kept
+from kabc.running.strings import Strings, text_rows
+from kabc.running.watch import Watch
+from kabc.strategies.base import Request
+from kabc.study.facts import Facts
+
+Pieces = Mapping[int, Sequence[ArrayLike]]  # arm -> what its draws of a round gave, in their order
+
+
+class Intake:
+    """The samples of a run as they come, round by round.
+
+    Parameters
+    ----------
+    names : tuple of hashable
+        Of the arms.
+    facts : Facts
+        What is known of the arms.
+    seed : int
+        Of the run.
+    strings : Strings, optional
+        Makes texts numbers, where the strategy needs that.
+    watch : Watch, optional
+        Hears every sample.
+    """
+
+    def __init__(
+        self,
+        names: tuple[Hashable, ...],
+        facts: Facts,
+        seed: int,
+        strings: Strings | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.names, self.facts, self.seed = names, facts, seed
+        self.notes, self.columns, self.price, self.levels = facts.notes, facts.columns, facts.price, facts.levels
+        self.strings, self.watch = strings, watch
+        self.block = 1  # consecutive samples of an arm that form one
+        self.drawn = [0] * len(names)
+        self.kept = Kept(len(names))
+        self.texts = strings is not None  # whether samples may be texts
+        self._width: int | None = None  # columns of a sample as arms return it
+        self._sizes = [arm.size for arm in facts.arms]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def n_samples(self) -> int:
+        """All samples so far."""
+        return sum(self.drawn)
+
+    # ------------------------------------------------------------ what is left
+
+    def cut(self, block: int, left: Sequence[int | None] | None = None) -> None:
+        """From now on this many consecutive samples form one. `left`: of each arm, where live arms can say it."""
+        self.block = block
+        if block == 1:
+            return
+        for arm, about in enumerate(self.facts.arms):
+            rest = self.left(arm) if left is None else left[arm]
+            if rest is not None and about.in_blocks:
+                whole = rest // block * block if left is None else rest
+                self._sizes[arm] = self.drawn[arm] + whole
+
+    def left(self, arm: int) -> int | None:
+        """How many more samples an arm can give. None: any number."""
+        size = self._sizes[arm]
+        return None if size is None else size - self.drawn[arm]
+
+    def too_small(self, request: Request) -> list[int]:
+        """Arms that cannot give what is asked for."""
+        return [arm for arm, count in request.items() if (left := self.left(arm)) is not None and left < count]
+
+    @property
+    def pools(self) -> dict[Hashable, int]:
+        """Samples left of the arms that can run out."""
+        left = {name: self.left(arm) for arm, name in enumerate(self.names)}
+        return {name: count for name, count in left.items() if count is not None}
+
+    def need(self, request: Request) -> None:
+        """Refuse a pilot that a pool cannot give."""
+        for arm in self.too_small(request):
+            raise ArmError(
+                f"it has {counted(self.left(arm) or 0, 'sample')}, fewer than the {request[arm]} of the pilot; "
+                "lower pilot=, or pass a kernel with a fixed bandwidth"
+            ).of_arm(self.names[arm])
+
+    # ------------------------------------------------------------ what comes
+
+    def expect(self, rows: NDArray[Any]) -> None:  # (n,) or (n, d)
+        """Refuse samples that no strategy could be told, before they are kept for ever."""
+        if rows.dtype.kind in "biuf" or not self.texts:
+            as_points(rows)
+        elif rows.dtype.kind not in "UO":
+            raise SampleError(f"samples must be numbers or texts, got {describe(rows)}")
+        width = 1 if rows.ndim == 1 else rows.shape[1]
+        if self._width is None:
+            self._width = width
+        elif width != self._width:
+            raise SampleError(
+                f"samples have {counted(width, 'column')}, and those before had {self._width}; all arms and rounds "
+                "need the same columns"
+            )
+
+    def take(self, pieces: Pieces) -> dict[int, ArrayLike]:
+        """The samples of a whole round: counted, kept, shown to those who watch. Texts become numbers.
+
+        Texts of the first round decide how they become numbers. The watch does not hear them: what it hears must not
+        have chosen its form.
+        """
+        rows = self._counted(pieces)
+        if self._width is None and rows:
+            first = np.shape(next(iter(rows.values())))
+            self._width = 1 if len(first) == 1 else first[1]
+        strings = self.strings
+        if strings is None or strings.decided:
+            return {arm: self._heard(arm, self._numbers(arm, one)) for arm, one in rows.items()}
+        strings.decide(list(rows.values()))
+        if strings.encoder is None:
+            return {arm: self._heard(arm, one) for arm, one in rows.items()}
+        self.notes = (*self.notes, *strings.notes)
+        self.columns, self.levels = strings.encoder.names, strings.encoder.levels
+        encoded = {arm: self._numbers(arm, one) for arm, one in rows.items()}
+        for arm, one in encoded.items():
+            self.kept.add(arm, one)
+        return encoded
+
+    def take_part(self, pieces: Pieces) -> None:
+        """The samples of a round that will not be finished: no strategy hears of them."""
+        for arm, one in self._counted(pieces).items():
+            if self.strings is None or self.strings.decided:
+                self._heard(arm, self._numbers(arm, one))
+            elif text_rows(one) is None:
+                self._heard(arm, one)
+
+    def _counted(self, pieces: Pieces) -> dict[int, ArrayLike]:
+        for arm, parts in pieces.items():
+            self.drawn[arm] += sum(map(len, parts))  # type: ignore[arg-type]
+        return {arm: parts[0] if len(parts) == 1 else self._joined(arm, parts) for arm, parts in pieces.items()}
+
+    def _joined(self, arm: int, parts: Sequence[ArrayLike]) -> ArrayLike:
+        try:
+            return np.concatenate([as_rows(part) for part in parts])
+        except ValueError as error:
+            raise SampleError(f"its samples do not fit together: {error}").of_arm(self.names[arm]) from error
+
+    def _numbers(self, arm: int, rows: ArrayLike) -> ArrayLike:
+        try:
+            return rows if self.strings is None else self.strings.numbers(rows)
+        except SampleError as error:
+            raise error.of_arm(self.names[arm]) from None
+
+    def _heard(self, arm: int, rows: ArrayLike) -> ArrayLike:
+        self.kept.add(arm, rows)
+        if self.watch is not None:
+            self.watch.hear(arm, rows)
+        return rows

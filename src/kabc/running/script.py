@@ -1,0 +1,209 @@
+"""The rounds of a run: a pilot of the length of blocks, a pilot of the kernel, then what the strategy asks for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from kabc.arms.base import Arm
+from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
+from kabc.core.kernels import Kernel
+from kabc.core.words import counted, two_digits
+from kabc.running.blocks import few_blocks, settled_block
+from kabc.running.intake import Intake, Pieces
+from kabc.running.interrupts import uninterrupted
+from kabc.running.loop import Loop, blas_threads
+from kabc.running.pilot import PILOT_ROUND, chosen_kernel
+from kabc.running.progress import Ticker
+from kabc.running.record import Tracer
+from kabc.running.settings import AUTO, Settings
+from kabc.running.snapshots import Listener, Snapshot
+from kabc.running.sources import Sources
+from kabc.running.steps import Script
+from kabc.strategies.answers import Status
+from kabc.strategies.base import Request, SetsAside, Strategy
+from kabc.study.ledger import Ledger
+
+_LOOK_SECONDS = 0.5  # between two looks at what is left
+
+
+class Rounds:
+    """The rounds of one run as a script, and what is known while it runs.
+
+    Parameters
+    ----------
+    settings : Settings
+        What is asked.
+    intake : Intake
+        Takes the samples.
+    sources : Sources or None
+        The arms, for a look at the order of their rows.
+    show : Ticker
+        Shows progress.
+    listeners : sequence of callable
+        Hear of each round that was not in the log before.
+    ledger : Ledger
+        For notes on what was settled once, whatever comes later.
+    spent : callable
+        The bill so far.
+    started : float
+        When the run began, by `time.perf_counter`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        intake: Intake,
+        sources: Sources | None,
+        show: Ticker,
+        listeners: Sequence[Listener],
+        ledger: Ledger,
+        spent: Callable[[], float],
+        started: float,
+    ) -> None:
+        self.settings, self.intake, self.show = settings, intake, show
+        self._sources, self._listeners, self._spent, self._started = sources, listeners, spent, started
+        self._ledger = ledger
+        self.tracer = Tracer(len(intake))
+        self.notes: list[str] = []
+        self.n_pilot = 0
+        self.strategy: Strategy | None = None
+        self.before = 0  # samples that the strategy was told in earlier runs
+        self.telling = False  # it was told a part of a round: nothing that it says is certain
+        self.number = PILOT_ROUND  # of the round that is drawn
+        self._left, self._next_look = "", 0.0  # what is left, in words, and when to look again
+
+    @property
+    def affordable(self) -> int:
+        """Samples of each arm that budget and pools allow; 2 if nothing limits them."""
+        limits = list(self.intake.pools.values())
+        if self.settings.max_samples is not None:
+            limits.append((self.settings.max_samples - self.n_pilot) // len(self.intake))
+        return min(limits, default=2)
+
+    def asks(self) -> Script[Status]:
+        """All rounds, until something ends them; how that ended."""
+        yield from self._cut()
+        kernel: Kernel | None = None
+        if self.settings.by_kernel and isinstance(self.settings.chosen, str):
+            kernel, self.n_pilot = yield from chosen_kernel(self.settings, self.intake)
+        strategy = self.settings.build(len(self.intake), kernel, self.affordable)
+        self._refuse_rows_again(strategy)
+        self.before = strategy.n_samples
+        # a strategy that goes on gets the draws of later rounds: it has seen those of the first ones
+        self.number += len(strategy.rounds)
+        self.strategy = strategy
+        loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
+        with blas_threads(strategy):
+            for number, request in enumerate(loop.asks(), 1):
+                self.number += 1
+                self._tell(strategy, request, (yield self.number, request))
+                self._report(strategy, number)
+        status = strategy.status or loop.reason
+        assert status is not None
+        return status
+
+    def _cut(self) -> Script[None]:
+        """Find the length of the blocks if it is asked for, cut the pools into blocks, and look at their order."""
+        arms: Sequence[Arm] = () if self._sources is None else self._sources.arms
+        if self.settings.block == AUTO:
+            found = yield from settled_block(self.settings, self.intake, arms, self._ledger)
+            self.settings = replace(self.settings, block=found.length)
+            self.n_pilot, self.number = found.n_pilot, found.last_round
+            self.notes += found.notes
+        block = self.settings.block_length
+        left = None if self._sources is None else self._sources.cut(block)
+        # where others draw too, what is left here says nothing: the facts do
+        self.intake.cut(block, left if self._ledger.private else None)
+        self.notes += few_blocks(self.intake)
+        if self.intake.watch is not None and self._sources is not None:
+            self.intake.watch.look(self._sources.arms, block)
+
+    # ------------------------------------------------------------ decisions
+
+    def _refuse_rows_again(self, strategy: Strategy) -> None:
+        pools = list(self.intake.pools)
+        if strategy.n_samples and pools and not strategy.stopped:
+            raise SettingsError(
+                f"the strategy was told {counted(strategy.n_samples, 'sample')} already, and arm {pools[0]!r} is a "
+                "pool: rows that it has seen would be drawn twice; pass a new strategy object, or arms that are "
+                "functions"
+            )
+
+    def _does_without(self, strategy: Strategy, request: Request) -> bool:
+        """Set aside arms that cannot give what is asked for; before the first round all arms without rows."""
+        if not isinstance(strategy, SetsAside):
+            return False
+        asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.intake)), 1), **request}
+        short = set(self.intake.too_small(asked)) - strategy.arms_set_aside
+        if short:
+            strategy.set_aside(short)
+        return bool(short)
+
+    def _forbids(self, request: Request) -> Status | None:
+        if self.intake.too_small(request):  # a larger budget would not help, so this is the reason
+            return "exhausted"
+        budget, total = self.settings.max_samples, self.intake.n_samples + sum(request.values())
+        return "budget" if budget is not None and total > budget else None
+
+    # ------------------------------------------------------------ what a round brings
+
+    def _tell(self, strategy: Strategy, request: Request, pieces: Pieces) -> None:
+        samples = self.intake.take(pieces)
+        given = {arm: len(rows) for arm, rows in samples.items()}  # type: ignore[arg-type]
+        if given != request:
+            _ask_instead(strategy, request, given)
+        comparing = f"round {self.number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
+        with uninterrupted(self.show), self.show.during(comparing):
+            self.telling = True
+            try:
+                strategy.tell(samples)
+            except KabcError as error:
+                if isinstance(error.arm, int):  # strategies number arms, people name them
+                    error.arm = self.intake.names[error.arm]
+                # these refuse a round before anything is changed
+                self.telling = not isinstance(error, SampleError | ProtocolError)
+                raise
+            self.telling = False
+
+    def _report(self, strategy: Strategy, number: int) -> None:
+        """Tell those who listen what the round has brought."""
+        last = strategy.rounds[-1]
+        seconds = time.perf_counter() - self._started
+        seen = Snapshot(
+            last, number, self.intake.n_samples, self._spent(), seconds, strategy, n_told=strategy.n_samples
+        )
+        self._look_ahead(seen)
+        self.show(f"round {self.number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
+        self.tracer.hear(seen)
+        for listen in () if self._ledger.replayed else self._listeners:
+            listen(seen)
+
+    def _look_ahead(self, seen: Snapshot) -> None:
+        """From time to time, what is left: with many arms a look takes long, so at most a tenth of the time."""
+        now = time.perf_counter()
+        if not self.show.forecasts or now < self._next_look:
+            return
+        left = seen.forecast
+        self._left = "" if left is None else f", about {two_digits(left):,} left (an estimate)"
+        self._next_look = now + max(_LOOK_SECONDS, 10 * (time.perf_counter() - now))
+
+    def _so_far(self) -> str:
+        return counted(self.intake.n_samples, "sample") + self._left
+
+
+def _ask_instead(strategy: Strategy, request: Request, logged: Request) -> None:
+    """The log asked for something else than the strategy does now, by rounding on another machine: the log rules."""
+    instead = getattr(strategy, "ask_instead", None)
+    try:
+        if callable(instead):
+            instead(logged)
+            return
+    except ProtocolError:
+        pass
+    raise StrategyError(
+        f"the log asks for {sum(logged.values()):,} samples, and the strategy now for {sum(request.values()):,} or "
+        "others: the study was made by another version of kabc; go on with that one, or use another study name"
+    )

@@ -1,0 +1,162 @@
+"""One study at work in this process: who it is, what it has leased, and the script of its rounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kabc.core.errors import SettingsError
+from kabc.core.kernels import Hamming
+from kabc.results.files import loaded
+from kabc.results.origin import origin_now
+from kabc.results.values import Result
+from kabc.running.heartbeat import Heartbeat
+from kabc.running.identity import bury_dead, worker_facts, worker_name
+from kabc.running.intake import Intake
+from kabc.running.interrupts import run_interrupts
+from kabc.running.progress import Ticker
+from kabc.running.questions import settings_of
+from kabc.running.run import Run
+from kabc.running.settings import AUTO
+from kabc.running.shift import LEASE_SECONDS, Shift
+from kabc.running.snapshots import Listener
+from kabc.running.sources import Sources
+from kabc.running.strings import Strings
+from kabc.running.watch import Watch
+from kabc.running.worker import Worker
+from kabc.storage.contract import Storage, StudyRecord
+from kabc.storage.errors import StorageError
+from kabc.study.documents import facts_document, facts_of_document
+from kabc.study.effects import note_effects
+from kabc.study.facts import ArmFacts, Facts
+from kabc.study.ledger import Ledger
+from kabc.study.spec import Spec
+from kabc.study.story import story
+
+
+def known_facts(storage: Storage, study: StudyRecord, spec: Spec, here: Facts | None) -> Facts:
+    """The facts that count: those of the first process that had the arms. Other arms than these are refused."""
+    n_arms = len(spec.names)
+    if here is None and study.facts is None:
+        return Facts((ArmFacts(),) * n_arms)
+    if here is None:
+        assert study.facts is not None
+        return facts_of_document(study.facts, n_arms, study.name)
+    first = storage.set_facts(study.id, facts_document(here)).facts
+    assert first is not None
+    facts = facts_of_document(first, n_arms, study.name)
+    facts.expect_same(here, spec.names)
+    return replace(facts, levels=here.levels)
+
+
+def run_of(
+    storage: Storage,
+    study: StudyRecord,
+    spec: Spec,
+    sources: Sources | None,
+    *,
+    worker: str = "",
+    show: Ticker | None = None,
+    listeners: Sequence[Listener] = (),
+    started: float | None = None,
+    facts: Facts | None = None,
+) -> Run:
+    """The run that answers the question of a study. Without `worker`, it only reads."""
+    if facts is None:
+        facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
+    settings = settings_of(spec, study, facts)
+    strings = Strings(None if facts.types else spec.types) if settings.bets else None
+    watched = Watch(len(facts), spec.seed, paired=settings.paired) if spec.watch else None
+    if sources is not None:
+        sources.facts = facts
+    intake = Intake(spec.names, facts, spec.seed, strings, watched)
+    intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
+    return Run(
+        settings,
+        sources,
+        intake,
+        Ledger(storage, study, facts, spec.seed, worker or "reader", only_read=not worker),
+        Ticker(False) if show is None else show,
+        listeners,
+        time.perf_counter() if started is None else started,
+        story=lambda: story(storage, study),
+    )
+
+
+def stored_answer(study: StudyRecord) -> Result:
+    """The answer of a study that has ended."""
+    if study.answer is None:
+        raise StorageError(f"study {study.name!r} has ended, and there is no answer in the store; is it damaged?")
+    return loaded(dict(study.answer), f"the answer of study {study.name!r}")
+
+
+def join(storage: Storage, study: StudyRecord, names: Sequence[object]) -> str:
+    """Become a worker of the study; what dead workers of this host held is free again. Returns its name."""
+    worker = worker_name()
+    bury_dead(storage, study.id, "run")
+    storage.register_worker(study.id, worker, worker_facts("run", list(map(str, names)), origin_now("").version))
+    return worker
+
+
+def run_here(
+    storage: Storage, study: StudyRecord, spec: Spec, sources: Sources, show: Ticker, on_round: Listener | None
+) -> Result:
+    """Draw for a study until it ends, with all other processes that do so. Returns its answer."""
+    name = join(storage, study, spec.names)
+    if storage.summary(study.id).n_rounds:
+        storage.add_note(study.id, "resumed", {"worker": name})
+    storage.reopen(study.id, {"worker": name})
+    listeners = [] if on_round is None else [on_round]
+    run = run_of(storage, study, spec, sources, worker=name, show=show, listeners=listeners)
+    with Heartbeat(storage, study.id, name, LEASE_SECONDS, show.now) as heart, run_interrupts(show) as interrupts:
+        run.interrupts = interrupts
+        shift = shift_of(run, sources, show, heart, spec)
+        worker = Worker(storage, study, spec.names, shift, Step(storage, study, run), heart, show)
+        result = run.result(lambda _: worker.run())
+    now = storage.load_study(study.name)
+    return stored_answer(now) if now.state == "ended" else result
+
+
+def shift_of(run: Run, sources: Sources, show: Ticker, heart: Heartbeat, spec: Spec) -> Shift:
+    """What this process draws for the study."""
+
+    def block() -> int:
+        found = (run.ledger.noted("block") or {}).get("length", 1) if spec.block == AUTO else spec.block
+        return int(found or 1)
+
+    return Shift(
+        run.ledger,
+        sources,
+        show,
+        lambda: run.intake.n_samples,
+        heart,
+        spec.on_worker_loss,
+        heart.seconds,
+        block,
+        run.intake.expect,
+    )
+
+
+@dataclass
+class Step:
+    """The step of a study: tell whole rounds, open the next, and in the end write the answer."""
+
+    storage: Storage
+    study: StudyRecord
+    run: Run
+
+    def advance(self) -> bool:
+        """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
+        if self.run.stepper.advance():
+            return True
+        result = self.run.finished()
+        self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
+        note_effects(self.storage, self.study.id, self.run.intake.names)  # it takes seconds, and decides nothing
+        return False
+
+
+def expect_running(study: StudyRecord) -> None:
+    """Refuse to draw for a study that is paused."""
+    if study.state == "paused":
+        raise SettingsError(f"study {study.name!r} is paused; resume it first (study.resume(), kabc study resume)")

@@ -1,0 +1,245 @@
+"""A run with a durable memory: drawn by any number of processes, stopped and resumed at will."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from concurrent.futures import Executor
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, cast
+
+from numpy.typing import ArrayLike
+
+from kabc.arms.base import NamedArms
+from kabc.core.errors import ArmError, ProtocolError, SettingsError
+from kabc.core.settings import whole_number
+from kabc.results.values import Result
+from kabc.running import studies
+from kabc.running.hand import Ask, Hand
+from kabc.running.inputs import Reading, TableLike
+from kabc.running.progress import ShowLine, Ticker
+from kabc.running.questions import settings_of
+from kabc.running.settings import Settings
+from kabc.running.snapshots import Listener
+from kabc.running.sources import ArmLike, Arms, Sources, named_arms
+from kabc.running.steps import whole_rounds
+from kabc.running.workers import Place
+from kabc.storage.contract import Outcome, Storage, StudyRecord, StudyState
+from kabc.strategies import needs_kernel
+from kabc.study.spec import Spec
+
+
+class Study:
+    """A question with a durable memory. Made by `kabc.create_study` and `kabc.load_study`.
+
+    Any number of processes may work on it at the same time. It can be stopped and resumed at will: everything that was
+    drawn is kept.
+    """
+
+    def __init__(self, storage: Storage, record: StudyRecord) -> None:
+        self._storage, self._record = storage, record
+        self._spec = Spec.of_json(record.spec, record.name)
+        self._hand: Hand | None = None
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r}, {self._storage.url!r}, status={self.status!r})"
+
+    @property
+    def name(self) -> str:
+        """Its name in the store."""
+        return self._record.name
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """Names of the arms."""
+        return self._spec.names
+
+    @property
+    def seed(self) -> int:
+        """Of all random numbers."""
+        return self._spec.seed
+
+    @property
+    def spec(self) -> Spec:
+        """What is asked."""
+        return self._spec
+
+    @property
+    def storage(self) -> Storage:
+        """Where it is kept."""
+        return self._storage
+
+    @property
+    def record(self) -> StudyRecord:
+        """What the store keeps of it, as of now."""
+        self._record = self._storage.load_study(self._record.name)
+        return self._record
+
+    @property
+    def status(self) -> StudyState:
+        """ "running", "paused" or "ended"."""
+        return self.record.state
+
+    # ------------------------------------------------------------ run
+
+    def run(
+        self,
+        arms: Arms | TableLike,
+        *,
+        names: Sequence[Hashable] | None = None,
+        arm: str | None = None,
+        values: str | Sequence[str] | None = None,
+        missing: str | None = None,
+        order: str | None = None,
+        where: str | None = None,
+        workers: int | None = None,
+        executor: Executor | None = None,
+        progress: bool | ShowLine = True,
+        on_round: Listener | None = None,
+    ) -> Result:
+        """Draw until the study ends, and return its answer. Run it again after a crash or Ctrl-C: it goes on.
+
+        Parameters are those of `kabc.cluster`. The arms must be those of the study, by name. A study that has ended
+        returns its answer, and draws nothing.
+        """
+        show = Ticker.of(progress)
+        place = Place(workers, executor, self._spec.on_worker_loss)
+        reading = Reading(arm, values, self._spec.types, missing, order, where)
+        try:
+            if self.status == "ended":
+                return studies.stored_answer(self.record)
+            opened = opened_arms(reading, arms, self._settings, show)
+            return self.run_on(opened, names, place, show, on_round)
+        finally:
+            show.done()
+
+    def run_on(
+        self, opened: Arms, names: Sequence[Hashable] | None, place: Place, show: Ticker, on_round: Listener | None
+    ) -> Result:
+        """Run with arms that are open already, and close them, however it ends."""
+        record = self.record
+        if record.state == "ended":
+            return studies.stored_answer(record)
+        studies.expect_running(record)
+        sources = Sources(self._in_order(opened, names), None, self.seed)
+        sources.workers = place.workers_for(sources.arms)
+        try:
+            sources.check_workers()
+            result = studies.run_here(self._storage, record, self._spec, sources, show, on_round)
+        except BaseException:
+            sources.close()  # if that fails too, the first error is the one to know of
+            raise
+        wrong = sources.close()
+        return replace(result, notes=(*result.notes, *wrong)) if wrong else result
+
+    @property
+    def _settings(self) -> Settings:
+        record = self.record
+        return settings_of(self._spec, record, studies.known_facts(self._storage, record, self._spec, None))
+
+    def _in_order(self, opened: Arms, names: Sequence[Hashable] | None) -> Arms:
+        """The arms in the order of the study."""
+        given = dict(named_arms(opened, names))
+        for name in given:
+            if name not in self.names:
+                raise ArmError(f"study {self.name!r} has no such arm; it has {list(self.names)}").of_arm(name)
+        for name in self.names:
+            if name not in given:
+                raise ArmError(f"study {self.name!r} needs this arm, and it is not passed; pass it too").of_arm(name)
+        ordered: dict[Any, ArmLike] = {name: given[name] for name in self.names}
+        if not isinstance(opened, NamedArms):
+            return ordered
+        about = opened
+        return NamedArms(
+            cast(Any, ordered),
+            about.notes,
+            about.columns,
+            about.price,
+            about.types,
+            about.levels,
+            about.warnings,
+            about.source,
+        )
+
+    # ------------------------------------------------------------ by hand
+
+    def ask(self) -> Ask | None:
+        """The next draw that somebody has to make; None if there is none now.
+
+        Then `status` says why: "running", all draws of the round are under way elsewhere, so ask again later; "paused";
+        "ended", there is an answer. What was asked for is this process's until it is told, or the process ends.
+
+        Examples
+        --------
+        >>> import kabc
+        >>> means = {"a": 0.0, "b": 5.0, "c": 0.0}
+        >>> study = kabc.create_study("by hand", arms=list(means), n_clusters=2, seed=0, storage="study.db")
+        >>> while (ticket := study.ask()) is not None:
+        ...     rows = ticket.rng.normal(means[ticket.arm], 1.0, ticket.count)
+        ...     outcome = study.tell(ticket, rows)
+        >>> study.status, study.result().groups
+        ('ended', (('a', 'c'), ('b',)))
+        """
+        hand = self._at_hand()
+        return hand.ask()
+
+    def tell(self, ask: Ask, rows: ArrayLike) -> Outcome:
+        """What was drawn, (count,) or (count, d). It is checked first: what is wrong changes nothing.
+
+        Returns "done", or "superseded" if the draw was given to somebody else meanwhile: then it is kept, and not used.
+        """
+        if not isinstance(ask, Ask):
+            raise ProtocolError(f"tell takes what ask() returned, got {type(ask).__name__}")
+        return self._at_hand().tell(ask, rows)
+
+    def _at_hand(self) -> Hand:
+        if self._hand is None:
+            self._hand = Hand(self._storage, self.record, self._spec)
+        return self._hand
+
+    # ------------------------------------------------------------ what is known
+
+    def result(self) -> Result:
+        """The answer of a study that has ended; else the answer so far, with status "interrupted"."""
+        record = self.record
+        if record.state == "ended":
+            return studies.stored_answer(record)
+        run = studies.run_of(self._storage, record, self._spec, None)
+        return run.result(whole_rounds)
+
+    # ------------------------------------------------------------ changes
+
+    def raise_budget(self, max_samples: int | None) -> None:
+        """Allow this many samples in all; None: any number. A study that has ended for its budget runs again."""
+        if max_samples is not None:
+            drawn = self._storage.summary(self._record.id).n_samples
+            if whole_number("max_samples", max_samples, 1) < drawn:
+                raise SettingsError(f"study {self.name!r} has drawn {drawn:,} samples, more than {max_samples:,}")
+        record, limits = self.record, {"max_samples": max_samples}
+        if dict(record.limits) == limits:
+            return
+        spec = self._spec
+        if spec.n_clusters is None and spec.min_separation is None and needs_kernel(spec.strategy):
+            raise SettingsError(
+                f"the budget of study {self.name!r} decides how many samples of each arm are compared, so it cannot "
+                "change; make another study"
+            )
+        replace(self._settings, max_samples=max_samples).check(len(self.names))
+        self._storage.set_limits(record.id, limits, {"before": dict(record.limits), "now": limits})
+        self._hand = None
+
+    def pause(self) -> None:
+        """Let no process draw more, until `resume`. Draws under way are finished."""
+        if self.status == "running":
+            self._storage.set_state(self._record.id, "paused", {})
+
+    def resume(self) -> None:
+        """Let processes draw again."""
+        if self.status == "paused":
+            self._storage.set_state(self._record.id, "running", {})
+
+
+def opened_arms(reading: Reading, arms: Arms | TableLike, settings: Settings, show: Ticker) -> Arms:
+    """The arms of a table, or the arms as they were given."""
+    with show.during("reading the table") if reading.is_table(arms) else nullcontext():
+        return reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)

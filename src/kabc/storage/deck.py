@@ -1,0 +1,131 @@
+"""The tickets of a study in memory: who has which one, and which come next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from heapq import heappop, heappush
+
+from kabc.storage.contract import Ticket, TicketState
+
+_BURIED = 0.0  # expires: the lease lapsed, and was counted or not when its worker was buried
+
+
+class Deck:
+    """Tickets by their id. Only those of the latest round are dealt.
+
+    `_held` are leased and not known to have lapsed. `_next` is a heap of the others by place. It may also name tickets
+    that have been renewed or finished since: these are skipped when their turn comes.
+    """
+
+    def __init__(self) -> None:
+        self.tickets: dict[int, Ticket] = {}
+        self.deaths: Counter[int] = Counter()  # arm -> leases that lapsed
+        self.changes = 0
+        self._held: dict[int, Ticket] = {}
+        self._next: list[tuple[int, int]] = []  # (place, id)
+
+    def add(self, tickets: Iterable[Ticket]) -> None:
+        """The tickets of a new round."""
+        for ticket in tickets:
+            self.tickets[ticket.id] = ticket
+            self._next.append((ticket.place, ticket.id))  # places rise: a sorted list is a heap
+
+    def close(self) -> None:
+        """No ticket that is left can be finished any more."""
+        for one in {*self._held, *(one for _, one in self._next)}:
+            ticket = self.tickets.get(one)
+            if ticket is not None and ticket.state in ("open", "leased"):
+                self._change(ticket, "failed", lease=ticket.lease + 1)
+        self._held.clear()
+        self._next.clear()
+
+    def _change(
+        self, was: Ticket, state: TicketState, *, lease: int, worker: str = "", expires: float = 0.0, deaths: int = 0
+    ) -> Ticket:
+        now = Ticket(
+            was.id, was.round, was.place, was.arm, was.piece, was.start, was.count, state, lease, worker, expires,
+            was.deaths + deaths,
+        )  # fmt: skip
+        self.tickets[was.id] = now
+        self.deaths.update({was.arm: deaths} if deaths else {})
+        self.changes += 1
+        return now
+
+    def deal(
+        self, worker: str, want: int, arms: Collection[int] | None, now: float, expires: float
+    ) -> tuple[list[Ticket], list[Ticket]]:
+        """Up to `want` tickets that are leased now; and those of them whose lease lapsed, as they were before."""
+        for one in [ticket for ticket in self._held.values() if ticket.expires <= now]:
+            del self._held[one.id]
+            heappush(self._next, (one.place, one.id))
+        leased: list[Ticket] = []
+        lapsed: list[Ticket] = []
+        left: list[tuple[int, int]] = []  # for other workers
+        while self._next and len(leased) < want:
+            place = heappop(self._next)
+            ticket = self.tickets[place[1]]
+            if ticket.id in self._held or ticket.state not in ("open", "leased"):
+                continue
+            if arms is not None and ticket.arm not in arms:
+                left.append(place)
+                continue
+            died = ticket.state == "leased" and ticket.expires != _BURIED
+            if died:
+                lapsed.append(ticket)
+            new = self._change(
+                ticket, "leased", lease=ticket.lease + 1, worker=worker, expires=expires, deaths=int(died)
+            )
+            self._held[new.id] = new
+            leased.append(new)
+        for place in left:
+            heappush(self._next, place)
+        return leased, lapsed
+
+    def finish(self, ticket: Ticket, lease: int) -> bool:
+        """Whether the lease is still the latest one: then the ticket is done."""
+        if ticket.state != "leased" or ticket.lease != lease:
+            return False
+        self._change(ticket, "done", lease=lease, worker=ticket.worker)
+        self._held.pop(ticket.id, None)
+        return True
+
+    def give_back(self, ticket: Ticket, lease: int, *, failed: bool) -> bool:
+        """Whether the lease is still the latest one: then it is over."""
+        if ticket.state != "leased" or ticket.lease != lease:
+            return False
+        self._change(ticket, "failed" if failed else "open", lease=lease)
+        self._held.pop(ticket.id, None)
+        heappush(self._next, (ticket.place, ticket.id))
+        return True
+
+    def reopen(self, tickets: Iterable[Ticket]) -> int:
+        """Failed ones are open again, and their deaths are forgotten. Returns how many."""
+        failed = [ticket for ticket in tickets if ticket.state == "failed"]
+        for ticket in failed:
+            self._change(ticket, "open", lease=ticket.lease, deaths=-ticket.deaths)
+            heappush(self._next, (ticket.place, ticket.id))
+        return len(failed)
+
+    def renew(self, one: int, lease: int, worker: str, expires: float) -> bool:
+        """Whether the ticket is still the worker's: then it has it for longer."""
+        ticket = self.tickets.get(one)
+        if ticket is None or ticket.state != "leased" or (ticket.lease, ticket.worker) != (lease, worker):
+            return False
+        self._held[one] = self._change(ticket, "leased", lease=lease, worker=worker, expires=expires)
+        return True
+
+    def bury(self, worker: str, *, counted: bool) -> list[Ticket]:
+        """The worker's leases lapse now. Returns their tickets as they were."""
+        theirs = [
+            ticket
+            for ticket in {one: self.tickets[one] for one in [*self._held, *(one for _, one in self._next)]}.values()
+            if ticket.state == "leased" and ticket.worker == worker and ticket.expires != _BURIED
+        ]
+        for ticket in theirs:
+            self._change(
+                ticket, "leased", lease=ticket.lease, worker=worker, expires=_BURIED, deaths=1 if counted else 0
+            )
+            self._held.pop(ticket.id, None)
+            heappush(self._next, (ticket.place, ticket.id))
+        return theirs

@@ -1,0 +1,1 @@
+"""Studies in SQLite and PostgreSQL, by SQLAlchemy Core."""

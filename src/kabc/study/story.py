@@ -1,0 +1,41 @@
+"""What people should know of how the samples of a study came together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kabc.core.words import counted
+from kabc.storage.contract import Storage, StudyRecord
+
+
+def story(storage: Storage, study: StudyRecord) -> tuple[str, ...]:
+    """Lines for the notes of an answer: how often it was resumed, what was lost, drawn again, or came late."""
+    notes = storage.notes(study.id)
+    kinds = Counter(note.kind for note in notes)
+    lines = []
+    if kinds["resumed"]:
+        lines.append(f"study {study.name!r}: resumed {counted(kinds['resumed'], 'time')}")
+    if kinds["redrawn"]:
+        lines.append(
+            f"{counted(kinds['redrawn'], 'draw')} {_were(kinds['redrawn'])} lost with a worker and drawn again; values "
+            "that kill a worker may be missing now"
+        )
+    if kinds["encoded"]:
+        lines.append(
+            f"{counted(kinds['encoded'], 'draw')} {_were(kinds['encoded'])} lost with a worker and encoded as failed "
+            "samples"
+        )
+    late = kinds["superseded"]
+    if late:
+        lines.append(f"{counted(late, 'draw')} came after another worker had the ticket: kept as late, not used")
+    for note in notes:
+        if note.kind == "differs":
+            lines.append(
+                f"round {note.body.get('round')}: the log asked for other samples than the strategy does here, by "
+                "rounding on another machine; the log was followed"
+            )
+    return tuple(lines)
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"

@@ -1,0 +1,178 @@
+"""Workers that are processes: killed, frozen, told to leave, with another clock, without their database."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kabc.storage.contract import Storage
+from kabc.storage.opening import open_storage
+from tests.postgres import running_server
+from tests.processes import running
+from tests.running.crew import log, one_worker
+
+HOUR = 3600.0
+LONG = 60.0  # seconds of a lease that does not lapse in a test
+
+
+@pytest.fixture(scope="module")
+def alone() -> list[Any]:
+    """The log of one worker."""
+    return log(one_worker())
+
+
+class Crew:
+    """A store with the study, and its workers."""
+
+    def __init__(self, place: str, folder: Path) -> None:
+        self.place, self.marks = place, folder
+        self.storage: Storage = open_storage(place)
+        self.study = self.storage.create_study("nightly", {}, {}).id
+        self._stack = ExitStack()
+
+    def worker(self, name: str, *options: object) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "tests.running.crew", self.place, name, *options]
+        return self._stack.enter_context(running(command, stdout=subprocess.PIPE))
+
+    def waiting_worker(self, name: str, *options: object) -> subprocess.Popen[str]:
+        """A worker whose first draw of arm a has begun, and waits."""
+        one = self.worker(name, "--waits", self.marks, *options)
+        until((self.marks / "begun").exists, one)
+        return one
+
+    def go(self) -> None:
+        """Let the draw that waits end."""
+        (self.marks / "go").touch()
+
+    def notes(self) -> list[str]:
+        return [note.kind for note in self.storage.notes(self.study)]
+
+    def close(self) -> None:
+        self._stack.close()
+        self.storage.close()
+
+
+def until(true: Callable[[], object], *alive: subprocess.Popen[str]) -> None:
+    """Wait for something that will be; the time limit of the test ends what never comes."""
+    while not true():
+        assert all(one.poll() is None for one in alive), "a worker has ended"
+        time.sleep(0.02)
+
+
+def said(one: subprocess.Popen[str]) -> str:
+    """What a worker said last."""
+    output, _ = one.communicate()
+    assert one.returncode == 0
+    return output.strip()
+
+
+@pytest.fixture
+def crew(tmp_path: Path) -> Iterator[Crew]:
+    made = Crew(str(tmp_path / "kabc.db"), tmp_path)
+    yield made
+    made.close()
+
+
+def drew(crew: Crew) -> set[str]:
+    return {draw.worker for _, draw in crew.storage.draws(crew.study, 0, 10_000)}
+
+
+def test_a_draw_whose_worker_was_killed_is_drawn_by_the_next_one_of_this_host_at_once(crew: Crew, alone: Any) -> None:
+    dead = crew.waiting_worker("dead", "--lease", LONG)
+    dead.kill()
+    dead.wait()
+    assert said(crew.worker("next")).startswith("ended")
+    assert log(crew.storage) == alone
+    assert crew.notes()[:2] == ["lapsed", "redrawn"]
+    assert crew.storage.deaths(crew.study) == {0: 1}
+
+
+def test_a_lease_of_a_killed_worker_lapses_for_one_that_was_there_before(crew: Crew, alone: Any) -> None:
+    dead = crew.waiting_worker("dead", "--serves", "a")
+    other = crew.worker("other")
+    until(lambda: "other" in drew(crew), other)
+    dead.kill()
+    assert said(other).startswith("ended")
+    assert log(crew.storage) == alone
+    assert sum(kind == "redrawn" for kind in crew.notes()) == 1
+
+
+def test_a_worker_that_was_frozen_beyond_its_lease_is_superseded_and_goes_on(crew: Crew, alone: Any) -> None:
+    frozen = crew.waiting_worker("frozen")
+    frozen.send_signal(signal.SIGSTOP)
+    other = crew.worker("other", "--serves", "a")
+    until(lambda: "lapsed" in crew.notes(), other)
+    until(lambda: "other" in drew(crew), other)
+    crew.go()
+    frozen.send_signal(signal.SIGCONT)
+    ended = said(frozen)
+    assert ended.endswith("1 superseded")
+    assert said(other).endswith("0 superseded")
+    assert log(crew.storage) == alone
+    ((ticket, late),) = crew.storage.late_draws(crew.study)
+    assert (ticket.arm, late.worker) == (0, "frozen")
+    assert drew(crew) == {"frozen", "other"}
+
+
+def test_a_worker_that_is_told_to_leave_finishes_its_draw_and_gives_back_the_rest(crew: Crew, alone: Any) -> None:
+    leaving = crew.waiting_worker("leaving", "--lease", LONG)
+    leaving.send_signal(signal.SIGTERM)
+    time.sleep(0.2)
+    assert leaving.poll() is None
+    crew.go()
+    assert said(leaving) == "left"
+    assert "leaving" in drew(crew)
+    assert not [ticket for ticket in crew.storage.leases(crew.study) if ticket.worker == "leaving"]
+    assert said(crew.worker("next", "--lease", LONG)).startswith("ended")
+    assert log(crew.storage) == alone
+    assert crew.storage.deaths(crew.study) == {}
+
+
+def test_told_twice_it_gives_back_its_draw_too(crew: Crew, alone: Any) -> None:
+    leaving = crew.waiting_worker("leaving", "--lease", LONG)
+    leaving.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    leaving.send_signal(signal.SIGTERM)
+    assert said(leaving) == "left"
+    assert "returned" in crew.notes()
+    crew.go()
+    assert said(crew.worker("next", "--lease", LONG)).startswith("ended")
+    assert log(crew.storage) == alone
+    assert crew.storage.deaths(crew.study) == {}
+
+
+def test_workers_that_share_the_arms_and_one_whose_clock_is_an_hour_ahead_give_what_one_gives(
+    crew: Crew, alone: Any
+) -> None:
+    options = [("--serves", "a,b"), ("--serves", "c,d", "--clock", HOUR), ("--clock", -HOUR), ()]
+    workers = [crew.worker(f"w{number}", *given) for number, given in enumerate(options)]
+    assert all(said(one).endswith("0 superseded") for one in workers)
+    assert log(crew.storage) == alone
+    assert "lapsed" not in crew.notes()
+
+
+# ---------------------------------------------------------------- a server
+
+
+def test_four_workers_of_a_server_that_vanishes_and_comes_back_give_what_one_gives(tmp_path: Path, alone: Any) -> None:
+    with running_server() as server:
+        crew = Crew(server.url, tmp_path)
+        workers = [crew.waiting_worker("w0", "--lease", LONG)]
+        workers += [crew.worker(f"w{number}", "--lease", LONG, "--clock", HOUR * number) for number in range(1, 4)]
+        until(lambda: len(crew.storage.workers(crew.study)) == 4, *workers)
+        server.stop()
+        crew.go()
+        time.sleep(1.0)
+        server.start()
+        assert all(said(one).startswith("ended") for one in workers)
+        assert log(crew.storage) == alone
+        assert crew.storage.deaths(crew.study) == {}
+        crew.close()
