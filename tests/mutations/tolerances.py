@@ -244,8 +244,8 @@ STRATEGY = (
     ),
     Mutant(
         "strategies/tolerance/pools.py",
-        "m, cap = len(pool) - inside,",
-        "m, cap = len(pool) - 0 * inside,",
+        "m, cap = len(pool) - inside.astype(np.float64),",
+        "m, cap = len(pool) - 0 * inside.astype(np.float64),",
         "an arm counts as one of its own pool",
         f"{_POOLS}::test_an_arm_inside_the_pool_is_compared_with_the_others_only",
     ),

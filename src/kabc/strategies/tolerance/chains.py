@@ -16,7 +16,6 @@ from kabc.strategies.tolerance.ruler import Ruler
 
 _STANDS_OUT = 4.0  # standard deviations of the noise: groups that are so far apart on average are not joined
 _RIDGE = 0.01  # of the largest variance
-_ERROR = 0.25  # part of the tolerance that an error counts at most
 _ODD = 3  # arms; smaller groups are not seen: what is odd about their arms is bet on (`suspicion.py`)
 
 
@@ -96,11 +95,9 @@ def looks_apart(seen: Seen, labels: Index) -> bool:  # (N,)
 def in_between(seen: Seen, labels: Index, farther: Mask) -> tuple[int, ...]:  # (N,), (N, N)
     """Arms that look as if they were within the tolerance of arms of two groups, up to the error of the estimate.
 
-    `farther` are pairs that are proven to be farther apart than the tolerance. Arms with few samples have large errors:
-    they are not near all others for that.
+    `farther` are pairs that are proven to be farther apart than the tolerance.
     """
-    eps = seen.ruler.eps
-    near = (seen.distances() < eps + np.minimum(seen.errors(), _ERROR * eps)) & ~farther
+    near = (seen.distances() < seen.ruler.eps + seen.errors()) & ~farther
     np.fill_diagonal(near, False)
     return tuple(
         arm

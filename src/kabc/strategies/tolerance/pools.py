@@ -82,7 +82,7 @@ class PoolRound:
             return None
         own, theirs = place[arms], place[pool]
         inside = np.isin(arms, pool)
-        m, cap = len(pool) - inside, math.log1p(learning.n_samples)
+        m, cap = len(pool) - inside.astype(np.float64), math.log1p(learning.n_samples)
         far = self.tails.far(batch.samples.reshape(len(batch.arms), batch.base, -1))  # (A, b)
         made = [
             _log_factor(x, y, m, inside)
