@@ -88,12 +88,13 @@ def test_against_one_arm_it_is_the_product_bet() -> None:
 
 
 def test_an_arm_inside_the_pool_is_compared_with_the_others_only() -> None:
-    stream = Stream(np.tile([0.6, 0.3, 0.1], (4, 1)), 1)
+    stream = Stream(np.array([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1], [0.1, 0.2, 0.7], [0.6, 0.3, 0.1]]), 1)
     now = PoolRound(stream.learning, stream.tails, stream.learning.read(stream.batch(7)))
     inside, outside = now.against(np.array([2]), np.arange(4)), now.against(np.array([2]), np.array([0, 1, 3]))
     assert inside is not None and outside is not None
     # the tail of the pool is that of the samples of all of its arms: a cut of the past, which may be any
     np.testing.assert_allclose(inside[:, N_EXPERTS:], outside[:, N_EXPERTS:], atol=1e-10)
+    assert np.abs(inside[:, N_EXPERTS:]).max() > 0.1
 
 
 def test_without_a_whole_pool_nothing_is_bet() -> None:
