@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kabc import AnytimeKABC
-from kabc.cli import live
+from kabc.cli import live, times
 from kabc.running.snapshots import Snapshot
 from kabc.strategies.tolerance import ToleranceKABC
 from tests.cli.clock import Clock
@@ -111,7 +111,7 @@ def test_without_a_number_of_groups_no_arm_is_said_to_be_decided(
     ("seconds", "text"), [(0.2, "1 s"), (119, "119 s"), (120, "2 min"), (7100, "118 min"), (9000, "2.5 h")]
 )
 def test_times_are_short(seconds: float, text: str) -> None:
-    assert live.clock(seconds) == text
+    assert times.clock(seconds) == text
 
 
 def test_a_tolerance_run_says_what_is_left(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

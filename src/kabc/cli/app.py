@@ -13,6 +13,7 @@ import typer
 from kabc.cli import exits
 from kabc.cli.calls import Call
 from kabc.cli.check import check
+from kabc.cli.doctor import doctor
 from kabc.cli.options import (
     AllowCommands,
     Arm,
@@ -34,6 +35,7 @@ from kabc.cli.options import (
     MinSeparation,
     Missing,
     OnFailure,
+    OnWorkerLoss,
     Options,
     Order,
     Pilot,
@@ -55,6 +57,9 @@ from kabc.cli.options import (
     given_options,
 )
 from kabc.cli.outliers import outliers
+from kabc.cli.stores import StorageOption, StudyOption
+from kabc.cli.study import study_app
+from kabc.cli.worker import worker
 from kabc.config.errors import ConfigError
 from kabc.core.errors import KabcError, SettingsError
 
@@ -122,7 +127,10 @@ def run(
     tolerance: ToleranceOption = None,
     seed: Seed = None,
     workers: Workers = None,
+    on_worker_loss: OnWorkerLoss = None,
     watch: WatchIt = None,
+    storage: StorageOption = None,
+    study: StudyOption = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show and compare.")] = None,
     report: Report = None,
     title: Title = None,
@@ -321,6 +329,11 @@ def compare(
     from kabc.cli.show import compare_them
 
     return compare_them(old, new, as_json=as_json, everyone=everyone)
+
+
+app.command()(worker)
+app.add_typer(study_app, name="study")
+app.command()(doctor)
 
 
 def dispatch(arguments: Sequence[str] | None) -> int:

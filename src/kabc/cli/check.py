@@ -10,13 +10,15 @@ import typer
 
 from kabc.cli import exits
 from kabc.cli import options as common
+from kabc.cli.stores import OF_STUDIES
 from kabc.config.errors import ConfigError
 
 if TYPE_CHECKING:
     from kabc.config.models import Config
     from kabc.results.values import Result
 
-_OF_RUN = ("clusters", "strategy", "options", "min_separation", "pilot", "check_k")  # settings that a check has not
+# settings that a check has not
+_OF_RUN = ("clusters", "strategy", "options", "min_separation", "pilot", "check_k")
 
 
 def check(
@@ -100,7 +102,7 @@ def _expect_check(config: Config, file: Path | None, this: str | None, same_as: 
     ):
         if value is None:
             raise ConfigError(f"kabc check needs {option}, {meaning}")
-    for name in _OF_RUN:
+    for name in (*_OF_RUN, *OF_STUDIES):
         if getattr(config, name) not in (None, {}):
             raise ConfigError(f"{file}: {name} is for kabc run, and kabc check has no use for it; leave it out")
 

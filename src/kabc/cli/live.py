@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
+from kabc.cli.times import clock
 from kabc.core.words import counted, shown, two_digits
 from kabc.running.progress import Ticker
 from kabc.running.snapshots import Snapshot
@@ -30,6 +30,7 @@ class LivePanel(Ticker):
         self._last: Snapshot | None = None
         self._evidence: list[str] = []  # lines of the latest look at the evidence
         self._quiet = quiet
+        self._console: Any = None  # of the panel
         self._panel: AbstractContextManager[Any] = nullcontext() if quiet or not sys.stderr.isatty() else self._live()
         self._plain = not quiet and isinstance(self._panel, nullcontext)
 
@@ -41,7 +42,8 @@ class LivePanel(Ticker):
         def text() -> Text:  # called by rich's own thread: only reads
             return Text(self.summary() if self._elapsed() > _QUIET_SECONDS else "")
 
-        return Live(console=Console(stderr=True), get_renderable=text, refresh_per_second=4, transient=True)
+        self._console = Console(stderr=True)
+        return Live(console=self._console, get_renderable=text, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Self:
         self._panel.__enter__()
@@ -58,6 +60,16 @@ class LivePanel(Ticker):
         """Called within a round, with what the run does now."""
         self._doing = shown(line)
         self._maybe_print()
+
+    def now(self, line: str) -> None:
+        """A line that stays; the panel goes on below it."""
+        if self._quiet:
+            return
+        with suppress(OSError):
+            if self._console is None:
+                print(shown(line), file=sys.stderr, flush=True)
+            else:
+                self._console.print(shown(line), markup=False, highlight=False, emoji=False)
 
     @property
     def forecasts(self) -> bool:
@@ -116,11 +128,3 @@ class LivePanel(Ticker):
         seconds = more * self._elapsed() / samples
         left = f"about {counted(two_digits(more), 'sample')} and {clock(seconds)} left"
         return f"{left} (an estimate)"
-
-
-def clock(seconds: float) -> str:
-    """A duration, short."""
-    whole = math.ceil(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 7200 else f"{whole / 3600:.1f} h"

@@ -90,6 +90,12 @@ Seed = Annotated[int | None, typer.Option(help="The same seed gives the same ans
 Workers = Annotated[
     int | None, typer.Option(help="Number of arms to draw from at the same time. Default: 1; endpoints all at once.")
 ]
+OnWorkerLoss = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a study, a draw whose worker died: redraw, encode as a failure, or raise. Default: redraw once."
+    ),
+]
 WatchIt = Annotated[
     bool | None,
     typer.Option("--watch/--no-watch", help="Test whether the order of samples matters. Default: --watch."),

@@ -13,9 +13,10 @@ import numpy as np
 
 from kabc.arms.base import NamedArms
 from kabc.cli import exits
-from kabc.cli.live import LivePanel, clock
+from kabc.cli.live import LivePanel
 from kabc.cli.pilots import Samples, expect_pilot_file, save_pilot
 from kabc.cli.prices import print_tolerances, tolerance_facts, tolerances_of
+from kabc.cli.times import clock
 from kabc.config.models import Config
 from kabc.config.sources import input_files, open_arms, opening
 from kabc.core.errors import SettingsError

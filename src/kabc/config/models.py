@@ -113,7 +113,10 @@ class Config(_Strict):
     tolerance: str | float | dict[str, str | float] | None = None  # checked with the columns
     seed: int | None = Field(default=None, ge=0)
     workers: int | None = Field(default=None, ge=1)
+    on_worker_loss: Literal["redraw", "encode", "raise"] | None = None
     watch: bool = True
+    storage: str | None = None
+    study: str | None = None
     save: str | None = None
     report: str | None = None
     title: str | None = None

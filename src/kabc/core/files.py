@@ -9,8 +9,8 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kabc.core.errors import SettingsError
@@ -29,6 +29,34 @@ def write_text(path: StrPath, text: str) -> None:
             _write_through(path, data, there)
     except OSError as error:
         raise SettingsError(f"cannot write {os.fspath(path)!r}: {error.strerror}; choose another path") from error
+
+
+@contextmanager
+def written_whole(path: StrPath) -> Iterator[Path]:
+    """A new file to write to, which takes the place of `path` at the end of the block, or is gone if that fails.
+
+    Only for ordinary files: who reads a pipe would read a file that is not finished.
+    """
+    try:
+        there = _found(path)
+        if there is not None and not stat.S_ISREG(there.st_mode):
+            raise SettingsError(f"cannot write {os.fspath(path)!r}: it is no ordinary file; choose another path")
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(_temporary_name() + target.suffix)
+        try:
+            mode = 0o666 if there is None else 0o600  # nobody may read it before it has the mode of the old file
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+            yield temporary
+            with temporary.open("rb+") as file:
+                if there is not None:
+                    _like(file.fileno(), there)
+                os.fsync(file.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise SettingsError(f"cannot write {os.fspath(path)!r}: {reason}; choose another path") from error
 
 
 def expect_writable(path: StrPath) -> None:

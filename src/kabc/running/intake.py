@@ -103,10 +103,12 @@ class Intake:
 
     def expect(self, rows: NDArray[Any]) -> None:  # (n,) or (n, d)
         """Refuse samples that no strategy could be told, before they are kept for ever."""
-        if rows.dtype.kind in "biuf" or not self.texts:
+        if rows.dtype.kind not in "UO" or not self.texts:
             as_points(rows)
-        elif rows.dtype.kind not in "UO":
-            raise SampleError(f"samples must be numbers or texts, got {describe(rows)}")
+        elif rows.dtype.kind == "O":
+            for value in rows.ravel().tolist():
+                if not isinstance(value, str | bool | int | float | None):
+                    raise SampleError(f"samples must be numbers or texts, got {describe(value)}")
         width = 1 if rows.ndim == 1 else rows.shape[1]
         if self._width is None:
             self._width = width

@@ -18,7 +18,7 @@ from kabc.running.sources import Arms, named_arms
 from kabc.running.study import Study, opened_arms
 from kabc.running.workers import Place
 from kabc.storage.contract import Storage
-from kabc.storage.errors import NoStudyError
+from kabc.storage.errors import NoStudyError, StudyExistsError
 from kabc.storage.opening import open_storage
 from kabc.strategies.base import Strategy
 from kabc.study.policies import OnWorkerLoss
@@ -120,10 +120,16 @@ def create_study(
         raise ArmError(f"there must be at least 2 arms to compare, got {len(names)}")
     spec = spec_of(settings, names, types, watch=watch, on_worker_loss=on_worker_loss)
     store = open_storage(storage)
-    found = _found(store, name) if if_exists == "resume" else None
-    if found is not None and seed is None:
-        spec = replace(spec, seed=found.seed)
-    return _made_or_resumed(store, name, found, spec, max_samples)
+    while True:
+        found = _found(store, name) if if_exists == "resume" else None
+        if found is not None and seed is None:
+            spec = replace(spec, seed=found.seed)
+        try:
+            return _made_or_resumed(store, name, found, spec, max_samples)
+        except StudyExistsError:
+            if if_exists == "raise":
+                raise
+            # another process made it just now: resume that one
 
 
 def _found(store: Storage, name: str) -> Study | None:
@@ -169,7 +175,10 @@ def run_as_study(
         opened = opened_arms(reading, arms, settings, show)
         known = [one for one, _ in named_arms(opened, names)]
         spec = spec_of(settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss)
-        study = _made_or_resumed(store, name, found, spec, settings.max_samples)
+        try:
+            study = _made_or_resumed(store, name, found, spec, settings.max_samples)
+        except StudyExistsError:  # another process made it just now: go on with that one, and its seed
+            return run_as_study(storage, name, asked, arms, names, reading, place, show, on_round)
         return study.run_on(opened, names, place, show, on_round)
     finally:
         if store is not storage:
@@ -201,8 +210,8 @@ def load_study(name: str, storage: StorageLike) -> Study:
     Examples
     --------
     >>> import kabc
-    >>> made = kabc.create_study("nightly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
-    >>> kabc.load_study("nightly", storage="kabc.db").names
+    >>> made = kabc.create_study("weekly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
+    >>> kabc.load_study("weekly", storage="kabc.db").names
     ('a', 'b')
     """
     store = open_storage(storage, create=False)

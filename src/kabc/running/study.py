@@ -34,6 +34,17 @@ class Study:
 
     Any number of processes may work on it at the same time. It can be stopped and resumed at will: everything that was
     drawn is kept.
+
+    Examples
+    --------
+    >>> import kabc
+    >>> arms = {name: lambda n, rng, mean=mean: rng.normal(mean, 1.0, n) for name, mean in [("a", 0), ("b", 5)]}
+    >>> study = kabc.create_study("nightly", arms=list(arms), n_clusters=2, seed=0, storage="nights.db")
+    >>> study.run(arms, on_round=lambda seen: study.pause() if seen.number == 2 else None).status, study.status
+    ('interrupted', 'paused')
+    >>> study.resume()
+    >>> study.run(arms).status, study.status
+    ('decided', 'ended')
     """
 
     def __init__(self, storage: Storage, record: StudyRecord) -> None:

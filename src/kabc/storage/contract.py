@@ -232,7 +232,10 @@ class Storage(Protocol):
         """
 
     def deaths(self, study: int) -> Mapping[int, int]:
-        """Arm -> leases of its tickets that lapsed, for arms with any."""
+        """Arm -> workers that died with tickets of it, for arms with any.
+
+        Who dies with several tickets at once has died once.
+        """
 
     def draws(self, study: int, first: int, last: int) -> Iterator[tuple[Ticket, Draw]]:
         """The draws that count of rounds first to last, in ticket order."""

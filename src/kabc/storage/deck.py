@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from heapq import heappop, heappush
 
 from kabc.storage.contract import Ticket, TicketState
@@ -20,7 +20,7 @@ class Deck:
 
     def __init__(self) -> None:
         self.tickets: dict[int, Ticket] = {}
-        self.deaths: Counter[int] = Counter()  # arm -> leases that lapsed
+        self._died: dict[int, dict[int, set[str]]] = {}  # arm -> ticket -> workers that died with it
         self.changes = 0
         self._held: dict[int, Ticket] = {}
         self._next: list[tuple[int, int]] = []  # (place, id)
@@ -48,7 +48,8 @@ class Deck:
             was.deaths + deaths,
         )  # fmt: skip
         self.tickets[was.id] = now
-        self.deaths.update({was.arm: deaths} if deaths else {})
+        if deaths:
+            self._died.setdefault(was.arm, {}).setdefault(was.id, set()).add(was.worker)
         self.changes += 1
         return now
 
@@ -103,9 +104,15 @@ class Deck:
         """Failed ones are open again, and their deaths are forgotten. Returns how many."""
         failed = [ticket for ticket in tickets if ticket.state == "failed"]
         for ticket in failed:
-            self._change(ticket, "open", lease=ticket.lease, deaths=-ticket.deaths)
+            self._change(replace(ticket, deaths=0), "open", lease=ticket.lease)
+            self._died.get(ticket.arm, {}).pop(ticket.id, None)
             heappush(self._next, (ticket.place, ticket.id))
         return len(failed)
+
+    def deaths(self) -> dict[int, int]:
+        """Arm -> workers that died with tickets of it."""
+        died = {arm: set[str]().union(*tickets.values()) for arm, tickets in self._died.items()}
+        return {arm: len(workers) for arm, workers in died.items() if workers}
 
     def renew(self, one: int, lease: int, worker: str, expires: float) -> bool:
         """Whether the ticket is still the worker's: then it has it for longer."""

@@ -43,7 +43,7 @@ class _Study:
     """All that a store keeps of a study."""
 
     def __init__(self, record: StudyRecord) -> None:
-        self.record = record
+        self._record, self.revision = record, record.revision
         self.changed = record.created
         self.rounds: dict[int, list[int]] = {}  # number -> ids of tickets, in their order
         self.latest = -1  # number of the latest round
@@ -57,6 +57,24 @@ class _Study:
         self.workers: dict[str, WorkerRecord] = {}
         self.step: tuple[str, float] = ("", 0.0)  # who does it, until when
         self.snapshot: tuple[int, bytes] | None = None
+
+    @property
+    def record(self) -> StudyRecord:
+        """The study as of now. Most changes only count up the revision, many times in a second."""
+        if self._record.revision != self.revision:
+            self._record = replace(self._record, revision=self.revision)
+        return self._record
+
+    @property
+    def running(self) -> bool:
+        """Whether tickets may be leased."""
+        return self._record.state == "running"
+
+    def change(self, fields: Mapping[str, Any]) -> None:
+        """A new revision."""
+        self.revision += 1
+        if fields:
+            self._record = replace(self._record, revision=self.revision, **fields)
 
 
 class MemoryStorage:
@@ -76,12 +94,11 @@ class MemoryStorage:
         except KeyError:
             raise no_such_id(study, self.url) from None
 
-    def _change(self, kept: _Study, **fields: Any) -> StudyRecord:
+    def _change(self, kept: _Study, **fields: Any) -> None:
         """A new revision; whoever waits for it is woken."""
-        kept.record = replace(kept.record, revision=kept.record.revision + 1, **fields)
+        kept.change(fields)
         kept.changed = time.time()
         self._changed.notify_all()
-        return kept.record
 
     def _note(self, kept: _Study, kind: str, body: Json) -> None:
         kept.notes.append(Note(next(self._note_ids), kind, copied("a note", body), time.time()))
@@ -120,7 +137,8 @@ class MemoryStorage:
             kept = self._get(study)
             if kept.record.facts is not None:
                 return kept.record
-            return self._change(kept, facts=copied("the facts of the arms", facts))
+            self._change(kept, facts=copied("the facts of the arms", facts))
+            return kept.record
 
     def set_limits(self, study: int, limits: Json, note: Json) -> StudyRecord:
         with self._changed:
@@ -128,13 +146,15 @@ class MemoryStorage:
             limits = copied("the limits", limits)
             self._note(kept, "limits", note)
             state = "running" if kept.record.state == "ended" else kept.record.state
-            return self._change(kept, limits=limits, state=state)
+            self._change(kept, limits=limits, state=state)
+            return kept.record
 
     def set_state(self, study: int, state: StudyState, note: Json) -> StudyRecord:
         with self._changed:
             kept = self._get(study)
             self._note(kept, state, note)
-            return self._change(kept, state=state)
+            self._change(kept, state=state)
+            return kept.record
 
     def end(self, study: int, last_round: int, answer: Json) -> StudyRecord:
         with self._changed:
@@ -144,7 +164,8 @@ class MemoryStorage:
                 kept.deck.close()
             if self._forget:
                 self._drop_rounds(kept, last_round)
-            return self._change(kept, state="ended", answer=answer)
+            self._change(kept, state="ended", answer=answer)
+            return kept.record
 
     def summary(self, study: int) -> Summary:
         with self._changed:
@@ -211,7 +232,7 @@ class MemoryStorage:
             before = kept.deck.changes
             outcomes = tuple([self._hand_in(kept, one) for one in finished])
             leased: list[Ticket] = []
-            if want > 0 and kept.record.state == "running":
+            if want > 0 and kept.running:
                 leased, lapsed = kept.deck.deal(worker, want, arms, now, now + seconds)
                 for ticket in lapsed:
                     self._note(kept, "lapsed", about(ticket, ticket.lease, ticket.worker, counted=True))
@@ -274,7 +295,7 @@ class MemoryStorage:
 
     def deaths(self, study: int) -> Mapping[int, int]:
         with self._changed:
-            return dict(+self._get(study).deck.deaths)
+            return self._get(study).deck.deaths()
 
     def draws(self, study: int, first: int, last: int) -> Iterator[tuple[Ticket, Draw]]:
         with self._changed:

@@ -20,8 +20,8 @@ MOST_DEATHS = 2  # of the workers of an arm: one may be chance, two are a patter
 def fate(ticket: Ticket, deaths: int, on_loss: OnWorkerLoss | None) -> Fate:
     """What to do with a ticket that was leased just now.
 
-    `deaths` are those of all tickets of its arm. None, the default, draws again, but fails where two workers died with
-    draws of this arm.
+    `deaths` are the workers that died with tickets of its arm. None, the default, draws again, but fails where there
+    are two of them.
     """
     if not ticket.deaths or on_loss == "redraw":
         return "draw"

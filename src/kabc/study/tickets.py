@@ -29,7 +29,9 @@ def tickets_of(
 ) -> list[NewTicket]:
     """The draws of a round in random order. `before`: samples of each arm that were asked for before."""
     pieces = [count if facts.arms[arm].one_at_a_time else 1 for arm, count in request.items()]
-    order: list[int] = rng_of(seed, len(facts), number).permutation(np.repeat(list(request), pieces)).tolist()
+    order = [arm for arm, n in zip(request, pieces, strict=True) for _ in range(n)]
+    if len(order) > 1:
+        order = rng_of(seed, len(facts), number).permutation(order).tolist()
     if len(order) == len(request):
         return [NewTicket(arm, 0, before[arm], request[arm]) for arm in order]
     size = {arm: count // n for (arm, count), n in zip(request.items(), pieces, strict=True)}

@@ -27,6 +27,14 @@ class Home(ABC):
     def transaction(self, *, write: bool) -> AbstractContextManager[Connection]:
         """All or nothing. Transactions that write see no change of others meanwhile."""
 
+    def server_version(self, connection: Connection) -> str:
+        """Of the server, if there is one."""
+        return ""
+
+    @abstractmethod
+    def as_of_now(self, connection: Connection) -> None:
+        """Until the transaction ends, it sees the database as it is now. To be called before anything is read."""
+
     @abstractmethod
     def alone(self, connection: Connection) -> None:
         """Until the transaction ends, no other process changes the tables."""

@@ -51,6 +51,12 @@ class PostgresHome(Home):
         with self._engine.begin() as connection:
             yield connection
 
+    def server_version(self, connection: Connection) -> str:
+        return str(connection.execute(text("SHOW server_version")).scalar_one())
+
+    def as_of_now(self, connection: Connection) -> None:
+        connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+
     def alone(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 

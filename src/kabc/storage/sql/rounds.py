@@ -25,8 +25,8 @@ from kabc.storage.contract import Draw, Json, NewTicket, StudyRecord, Ticket
 from kabc.storage.rows import MOST_BYTES
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record, total, whole
-from kabc.storage.sql.studies import add_note, change, done_per_arm, load, lock
+from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record, whole
+from kabc.storage.sql.studies import add_note, change, done_per_arm, load, lock, read_notes
 from kabc.storage.sql.tables import (
     DEADLY,
     DONE,
@@ -154,7 +154,8 @@ def reopen(home: Home, connection: Connection, study: int, note: Json, token: st
     """Failed tickets of the latest round are open again."""
     latest = lock(home, connection, study).latest
     failed = and_(table.c.study == study, table.c.round == latest, table.c.state == FAILED)
-    number = connection.execute(update(table).where(failed).values(state=OPEN, worker=None, expires=0.0)).rowcount
+    again = update(table).where(failed).values(state=OPEN, worker=None, expires=0.0, deaths=0)
+    number = connection.execute(again).rowcount
     if number:
         add_note(home, connection, study, "reopened", note, token)
         change(home, connection, study)
@@ -165,9 +166,16 @@ def reopen(home: Home, connection: Connection, study: int, note: Json, token: st
 
 
 def deaths(connection: Connection, study: int) -> dict[int, int]:
-    """Arm -> leases that lapsed."""
-    query = select(table.c.arm, func.sum(table.c.deaths)).where(table.c.study == study, DEADLY).group_by(table.c.arm)
-    return {whole("an arm", arm): total("the deaths", number) for arm, number in connection.execute(query)}
+    """Arm -> workers that died with tickets of it. Notes have their names: as many for a ticket as it has deaths."""
+    query = select(table.c.id, table.c.deaths).where(table.c.study == study, DEADLY)
+    left = {whole("a ticket", row.id): whole("its deaths", row.deaths) for row in connection.execute(query)}
+    died: dict[int, set[str]] = {}
+    for note in reversed(read_notes(connection, study, 0, "lapsed")) if left else ():
+        arm, ticket = note.body.get("arm"), note.body.get("ticket")
+        if note.body.get("counted") and isinstance(arm, int) and isinstance(ticket, int) and left.get(ticket, 0):
+            left[ticket] -= 1
+            died.setdefault(arm, set()).add(str(note.body.get("worker")))
+    return {arm: len(workers) for arm, workers in died.items()}
 
 
 def leases(connection: Connection, study: int) -> list[Ticket]:

@@ -134,6 +134,9 @@ class SqliteHome(Home):
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
             connection.commit()
 
+    def as_of_now(self, connection: Connection) -> None:
+        """A transaction never sees the changes of others."""
+
     def alone(self, connection: Connection) -> None:
         """A transaction that writes is alone."""
 

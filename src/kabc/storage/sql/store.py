@@ -29,7 +29,7 @@ from kabc.storage.rows import encode
 from kabc.storage.sql import leases, rounds, studies
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.schema import prepare
+from kabc.storage.sql.schema import prepare, version_of
 
 _PATIENCE = 60.0  # seconds in which a server may come back
 _FIRST_NAP, _LONGEST_NAP = 0.05, 2.0
@@ -62,6 +62,23 @@ class SqlStorage:
     @property
     def url(self) -> str:
         return self._home.url
+
+    def versions(self) -> tuple[int, str]:
+        """Of its tables, and of its server; empty where there is no server."""
+
+        def work(connection: Connection) -> tuple[int, str]:
+            return version_of(self._home, connection), self._home.server_version(connection)
+
+        return self._read(work)
+
+    def try_to_write(self) -> None:
+        """Begin a transaction that writes, and change nothing. Raises if that cannot be."""
+        self._write(lambda c: None)
+
+    @property
+    def home(self) -> Home:
+        """Its database."""
+        return self._home
 
     def _run(self, work: Work[T], *, write: bool) -> T:
         end, nap = time.monotonic() + self._patience, _FIRST_NAP

@@ -207,9 +207,10 @@ def write_notes(home: Home, connection: Connection, study: int, some: list[tuple
         connection.execute(insert(notes).values(study=study, written=NOW, token=token), rows)
 
 
-def read_notes(connection: Connection, study: int, after: int) -> list[Note]:
-    """Notes with a higher id."""
+def read_notes(connection: Connection, study: int, after: int, kind: str | None = None) -> list[Note]:
+    """Notes with a higher id, of one kind or all."""
     query = select(notes).where(notes.c.study == study, notes.c.id > after).order_by(notes.c.id)
+    query = query if kind is None else query.where(notes.c.kind == kind)
     return [note_record(row) for row in connection.execute(query)]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kabc.storage.contract import Answered
+from kabc.storage.contract import Answered, NewTicket
 from kabc.testing.stores.base import LAPSED, LONG, StoreTests, drawn, failed, ids, refused, tickets
 
 
@@ -256,6 +256,30 @@ class LeaseTests(StoreTests):
         leased = self.lease(store, study, "bob", 3)
         self.hand_in(store, study, *[drawn(one) for one in leased])
         store.open_round(study, 1, tickets(start=4))
-        self.lease(store, study, "ann", 1, LAPSED)
+        self.lease(store, study, "cid", 1, LAPSED)
         self.lease(store, study, "bob", 1)
         assert store.deaths(study) == {0: 2}
+
+    def test_who_dies_with_several_tickets_of_an_arm_dies_once(self) -> None:
+        store = self.make_storage()
+        study = self.study(store)
+        store.open_round(study, 0, [NewTicket(0, piece, piece, 1) for piece in range(3)])
+        self.lease(store, study, "ann", 3)
+        store.bury(study, "ann", counted=True)
+        assert self.again(store).deaths(study) == {0: 1}
+        self.lease(store, study, "bob", 2, LAPSED)
+        assert [one.deaths for one in self.lease(store, study, "cid", 3)] == [2, 2, 1]
+        assert store.deaths(study) == {0: 2}
+
+    def test_deaths_of_a_ticket_that_people_open_again_are_forgotten(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store, arms=1)
+        self.lease(store, study, "ann", 1, LAPSED)
+        (again,) = self.lease(store, study, "bob")
+        self.hand_in(store, study, failed(again))
+        assert store.deaths(study) == {0: 1}
+        store.reopen(study, {})
+        assert store.deaths(study) == {}
+        self.lease(store, study, "cid", 1, LAPSED)
+        (new,) = self.lease(store, study, "bob")
+        assert (new.deaths, store.deaths(study)) == (1, {0: 1})

@@ -1,0 +1,103 @@
+"""Resumed = uninterrupted, whatever the moment of the crash; a study = a run without one; memory = SQLite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kabc
+from kabc.storage.memory import MemoryStorage
+from kabc.storage.opening import open_storage
+from tests.running.studied import CASES, Breaking, Crash, dead, log, same, study_of, uninterrupted
+
+# `make soak` sets it to 100: then all calls of all cases
+PART = int(os.environ.get("KABC_FUZZ", "4"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_study_finds_what_a_run_without_one_finds(case: str) -> None:
+    arms, settings = CASES[case]
+    plain = kabc.cluster(arms(), seed=4, progress=False, **settings)
+    assert same(study_of(case, MemoryStorage()), plain)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_resumed_is_uninterrupted_wherever_the_process_died(case: str) -> None:
+    """Crashes before and after single calls of the store: between rounds, between tickets, and before the answer."""
+    whole, asked, n_calls = uninterrupted(case)
+    first = 8  # calls until the study is made
+    moments = np.unique(np.linspace(first, n_calls - 1, max(4, PART * (n_calls - first) // 100), dtype=int))
+    for place, moment in enumerate(moments.tolist()):
+        storage = MemoryStorage()
+        with pytest.raises(Crash):
+            study_of(case, _breaking(storage, moment, after=place % 2 == 1))
+        if not storage.study_names():
+            continue
+        dead(storage)
+        assert same(study_of(case, storage), whole), f"died at call {moment} of {n_calls}"
+        assert log(storage) == asked
+
+
+def _breaking(storage: MemoryStorage, calls: int, *, after: bool) -> Any:
+    return Breaking(storage, calls, after=after)
+
+
+def test_it_may_die_again_and_again() -> None:
+    whole, asked, _ = uninterrupted("anytime")
+    storage = MemoryStorage()
+    for _ in range(300):
+        try:
+            result = study_of("anytime", _breaking(storage, 29, after=True))
+            break
+        except Crash:
+            if storage.study_names():
+                dead(storage)
+    else:
+        raise AssertionError("it does not come to an end")
+    assert same(result, whole)
+    assert log(storage) == asked
+    assert any("resumed" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("case", ["anytime", "table", "texts", "one at a time"])
+def test_sqlite_is_memory(case: str, tmp_path: Path) -> None:
+    whole, asked, _ = uninterrupted(case)
+    storage = open_storage(tmp_path / "kabc.db")
+    try:
+        assert same(study_of(case, storage), whole)
+        assert log(storage) == asked
+    finally:
+        storage.close()
+
+
+def test_a_study_in_a_file_goes_on_after_ctrl_c(tmp_path: Path) -> None:
+    whole, asked, _ = uninterrupted("anytime")
+    storage = open_storage(tmp_path / "kabc.db")
+    try:
+        stopped = study_of("anytime", storage, on_round=_stop_after(3))
+        assert stopped.status == "interrupted" and len(stopped.rounds) == 3
+        assert storage.load_study("nightly").state == "running"
+        assert same(study_of("anytime", storage), whole)
+        assert log(storage) == asked
+    finally:
+        storage.close()
+
+
+def _stop_after(number: int) -> Any:
+    def listen(seen: Any) -> None:
+        if seen.number == number:
+            raise KeyboardInterrupt
+
+    return listen
+
+
+def test_of_the_rounds_in_the_log_only_the_one_in_which_it_stopped_is_heard_again() -> None:
+    heard: list[int] = []
+    storage = MemoryStorage()
+    study_of("anytime", storage, on_round=_stop_after(3))
+    result = study_of("anytime", storage, on_round=lambda seen: heard.append(seen.number))
+    assert heard == list(range(3, len(result.rounds) + 1))

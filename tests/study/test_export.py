@@ -1,0 +1,203 @@
+"""A table of samples: every sample once, late ones marked, with all that is known of them."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import tracemalloc
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kabc
+from kabc.core.errors import SettingsError
+from kabc.storage.contract import Draw, NewTicket, Storage
+from kabc.storage.errors import StorageError
+from kabc.storage.memory import MemoryStorage
+from kabc.storage.opening import open_storage
+from kabc.study import export
+from kabc.study.export import ABOUT, export_study, import_study
+from tests.cli import kept
+
+
+@pytest.fixture
+def store() -> Storage:
+    return MemoryStorage()
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
+
+
+def with_a_late_draw(store: Storage) -> None:
+    """Worker w-1 loses its lease to w-2, and both hand in."""
+    study = kept.made(store)
+    store.open_round(study.id, 3, [NewTicket(1, 0, 6, 3)])
+    (lost,) = store.exchange(study.id, "w-1", want=1).leased
+    store.bury(study.id, "w-1", counted=True)
+    (taken,) = store.exchange(study.id, "w-2", want=1).leased
+    draw = Draw(lost.id, lost.lease, "w-1", np.full(3, -1.0), kept.STARTED, kept.STARTED)
+    assert store.exchange(study.id, "w-1", [draw]).outcomes == ("superseded",)
+    assert store.exchange(study.id, "w-2", [replace(draw, lease=taken.lease, worker="w-2")]).outcomes == ("done",)
+
+
+def test_csv_has_every_sample_once_with_all_that_is_known(store: Storage, tmp_path: Path) -> None:
+    with_a_late_draw(store)
+    path = tmp_path / "samples.csv"
+    assert export_study(store, store.load_study("nightly"), path) == 24
+    rows = read(path)
+    assert list(rows[0]) == [*ABOUT, "ms"]
+    counting = [row for row in rows if row["late"] == "0"]
+    assert len(counting) == 21
+    assert len({(row["arm"], row["sample"]) for row in counting}) == 21
+    of_a = [row for row in rows if row["arm"] == "a"]
+    assert [float(row["ms"]) for row in of_a] == [0, 1, 2, 3, 4, 5]
+    assert [int(row["sample"]) for row in of_a] == [1, 2, 3, 4, 5, 6]
+    assert {(row["paid"], row["cost"]) for row in of_a} == {("2.0", "1.0")}
+    assert of_a[0]["started"] == "2023-11-14T22:13:20.250+00:00"
+    late = [row for row in rows if row["late"] == "1"]
+    assert {(row["arm"], row["round"], row["worker"], row["ms"]) for row in late} == {("b", "3", "w-1", "-1.0")}
+
+
+def test_parquet_has_what_csv_has_with_types(store: Storage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyarrow import parquet
+
+    with_a_late_draw(store)
+    monkeypatch.setattr(export, "_AT_ONCE", 5)  # several groups of rows
+    record = store.load_study("nightly")
+    assert export_study(store, record, tmp_path / "s.parquet") == export_study(store, record, tmp_path / "s.csv") == 24
+    table = parquet.read_table(tmp_path / "s.parquet")
+    rows = read(tmp_path / "s.csv")
+    assert table.column_names == list(rows[0])
+    for name in ("arm", "round", "sample", "worker", "ms", "paid", "cost"):
+        assert [str(value) for value in table[name].to_pylist()] == [row[name] for row in rows], name
+    assert str(table.schema.field("started").type) == "timestamp[us, tz=UTC]"
+    assert table["late"].to_pylist() == [row["late"] == "1" for row in rows]
+
+
+def test_texts_and_categories_are_texts_and_columns_keep_apart(store: Storage, tmp_path: Path) -> None:
+    study = store.create_study("words", kept.asked("ab"), {})
+    store.set_facts(study.id, kept.known(2, ["arm", "word"]))
+    store.open_round(study.id, 1, [NewTicket(0, 0, 0, 3)])
+    (one,) = store.exchange(study.id, "w", want=1).leased
+    rows = np.array([[np.nan, 0.0], [2.5, 1.0], [3.5, 7.0]])
+    store.exchange(study.id, "w", [Draw(one.id, one.lease, "w", rows, 0.0, 0.0)])
+    result = kabc.cluster({"a": np.arange(9.0), "b": np.arange(9.0)}, max_samples=8, seed=0, progress=False)
+    answer = replace(result, levels={"word": {0.0: "yes", 1.0: "no"}}).to_dict(full=True)
+    export_study(store, store.end(study.id, 1, answer), tmp_path / "words.csv")
+    found = read(tmp_path / "words.csv")
+    assert [(row["arm"], row["arm (value)"], row["word"]) for row in found] == [
+        ("a", "", "yes"),
+        ("a", "2.5", "no"),
+        ("a", "3.5", "7"),  # a category that nobody has named
+    ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_texts_come_out_as_they_were_drawn(store: Storage, tmp_path: Path, ending: str) -> None:
+    study = store.create_study("texts", kept.asked("ab"), {})
+    study = store.set_facts(study.id, kept.known(2, []))
+    store.open_round(study.id, 1, [NewTicket(0, 0, 0, 2)])
+    (one,) = store.exchange(study.id, "w", want=1).leased
+    words = ['comma, "quote"\nand a line', "=1+1"]
+    store.exchange(study.id, "w", [Draw(one.id, one.lease, "w", np.array(words), 0.0, 0.0)])
+    path = tmp_path / f"texts.{ending}"
+    export_study(store, study, path)
+    if ending == "csv":
+        assert [row["value 1"] for row in read(path)] == words
+    else:
+        from pyarrow import parquet
+
+        assert parquet.read_table(path)["value 1"].to_pylist() == words
+
+
+def test_an_old_file_stays_where_the_new_one_cannot_be_finished(store: Storage, tmp_path: Path) -> None:
+    record = kept.made(store)
+    path = tmp_path / "samples.csv"
+    path.write_text("old")
+
+    def full(done: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(SettingsError, match="No space left on device"):
+        export_study(store, record, path, full)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_read(store: Storage, tmp_path: Path) -> None:
+    record = kept.made(store, rounds=0)
+    with pytest.raises(SettingsError, match=r"a study is written to \.csv, \.parquet, \.kabcstudy, got"):
+        export_study(store, record, tmp_path / "samples.xlsx")
+    with pytest.raises(SettingsError, match="has no samples yet"):
+        export_study(store, record, tmp_path / "samples.csv")
+    assert not (tmp_path / "samples.csv").exists()
+
+
+def test_without_pyarrow_parquet_names_the_extra(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from kabc.study.export import export_study\n"
+        f"export_study(None, None, {str(tmp_path / 'x.parquet')!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith("Parquet needs pyarrow; pip install 'kabc[data]', or write CSV")
+
+
+def test_values_of_another_kind_are_refused_by_ticket(store: Storage, tmp_path: Path) -> None:
+    study = kept.made(store, arms=("a", "b"))
+    store.open_round(study.id, 3, [NewTicket(0, 0, 6, 2)])
+    (one,) = store.exchange(study.id, "w-1", want=1).leased
+    store.exchange(study.id, "w-1", [Draw(one.id, one.lease, "w-1", np.zeros((2, 5)), 0.0, 0.0)])
+    with pytest.raises(StorageError, match=f"ticket {one.id} of study 'nightly' has values of another kind"):
+        export_study(store, study, tmp_path / "samples.csv")
+    assert not (tmp_path / "samples.csv").exists()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_memory_does_not_grow_with_the_study(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_AT_ONCE", 400)
+    store, sizes = kept.store(tmp_path), []
+    for name, rounds in (("small", 2), ("large", 20)):
+        record = kept.made(store, name, rounds=rounds, count=200)
+        export_study(store, record, tmp_path / f"warm.{ending}")  # what is loaded once is not counted
+        tracemalloc.start()
+        export_study(store, record, tmp_path / f"{name}.{ending}")
+        sizes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    store.close()
+    assert sizes[1] < 4 * sizes[0]
+
+
+def test_a_study_goes_to_a_file_and_from_there_to_another_store(tmp_path: Path) -> None:
+    from tests.storage.test_copying import a_store, eventful, whole
+
+    source, target = a_store(tmp_path / "source.db"), a_store(tmp_path / "target.db")
+    eventful(source)
+    file = tmp_path / "nightly.kabcstudy"
+    assert export_study(source, source.load_study("nightly"), file) == 21
+    assert {path.name.removesuffix("-wal").removesuffix("-shm") for path in tmp_path.iterdir()} == {
+        "source.db",
+        "target.db",
+        "nightly.kabcstudy",
+    }
+    with closing(open_storage(file)) as there:
+        assert import_study(there, target).name == "nightly"
+        assert import_study(there, target, "nightly", "copy").name == "copy"
+    assert whole(target, "nightly") == whole(source, "nightly")
+    with pytest.raises(SettingsError, match="should have one study: it has nightly, copy; say which one"):
+        import_study(target, source)
+    source.close()
+    target.close()
+
+
+def test_a_study_in_memory_is_not_copied(store: Storage, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"not memory; export to \.csv"):
+        export_study(store, kept.made(store), tmp_path / "nightly.kabcstudy")
+    assert list(tmp_path.iterdir()) == []
