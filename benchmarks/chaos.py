@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.studies import accidents
-from benchmarks.studies.kills import Bench, kills, whole
-from benchmarks.studies.restarts import restarts
-from benchmarks.studies.seen import Seen, table, versions
-from benchmarks.studies.servers import Server, postgresql
+from benchmarks.durable import accidents
+from benchmarks.durable.kills import Bench, kills, whole
+from benchmarks.durable.restarts import restarts
+from benchmarks.durable.seen import Seen, table, versions
+from tests.postgres import Server, new_database, running_server
 
 TESTS = ("kills", "torn", "full", "read-only", "frozen", "clocks", "writers", "restarts")
 
@@ -39,23 +39,21 @@ def main() -> None:
     rows: list[Seen] = []
     with ExitStack() as stack:
         for store in stores:
-            server = stack.enter_context(postgresql()) if store == "postgresql" else None
+            server = stack.enter_context(running_server(durable=True)) if store == "postgresql" else None
             where = "SQLite" if server is None else "PostgreSQL"
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kabc-chaos-")))
             for row in tests(home, where, server, counts, each, only, given.seed):
                 print(f"{row.test}, {row.where}: {row.right} of {row.tried}", flush=True)
                 rows.append(row)
-            if server is not None:
-                print(server.version)
     print()
     print(table(rows))
-    print(versions("kabc", "SQLAlchemy"))
+    print(versions("kabc", "SQLAlchemy", "psycopg"))
 
 
 def bench(home: Path, server: Server | None) -> Bench:
     """SQLite: a file for each study. PostgreSQL: one database."""
     home.chmod(0o755)
-    url = None if server is None else server.database("chaos")
+    url = None if server is None else new_database(server.url)
     return Bench(home, lambda name: str(home / f"{name}.db") if url is None else url)
 
 

@@ -18,9 +18,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.studies import pace
-from benchmarks.studies.seen import versions
-from benchmarks.studies.servers import Server, postgresql
+from benchmarks.durable import pace
+from benchmarks.durable.seen import versions
+from tests.postgres import Server, new_database, running_server
 
 Rate = Callable[[int, float, float], float]  # workers, seconds of a draw, seconds -> draws per second
 
@@ -31,7 +31,7 @@ def systems(store: str, home: Path, server: Server | None) -> dict[str, Rate]:
 
     def place(kind: str) -> str:
         name = f"{kind}{next(number)}"
-        return str(home / f"{name}.db") if server is None else server.database(name)
+        return str(home / f"{name}.db") if server is None else new_database(server.url)
 
     found: dict[str, Rate] = {
         "kabc, one by one": lambda workers, draw, time: pace.ours(place("o"), workers, draw, time, 0.0),
@@ -59,10 +59,10 @@ def main() -> None:
             if store == "sqlite":
                 show(store, measured(systems(store, Path(folder), None), cells, given.seconds, given.rounds))
             else:
-                with postgresql() as server:
+                with running_server(durable=True) as server:
                     rates = measured(systems(store, Path(folder), server), cells, given.seconds, given.rounds)
-                    show(f"{store} ({server.version})", rates)
-    print(versions("optuna", "kabc", "SQLAlchemy"))
+                    show(store, rates)
+    print(versions("optuna", "kabc", "SQLAlchemy", "psycopg"))
 
 
 def measured(

@@ -16,10 +16,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.studies.kills import Bench, Whole, together
-from benchmarks.studies.processes import start
-from benchmarks.studies.seen import Seen
-from benchmarks.studies.subject import left, n_calls, run
+from benchmarks.durable.kills import Bench, Whole, together
+from benchmarks.durable.processes import start
+from benchmarks.durable.seen import Seen
+from benchmarks.durable.subject import left, n_calls, run
 from kabc.storage.opening import open_storage
 
 
@@ -190,7 +190,7 @@ def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:
         return Seen("two clocks, an hour apart", where, 0, 0, "not tried: faketime is not installed")
     name, slow = "clocks", slower(bench)
     place, calls = bench.place(name), bench.calls(name)
-    words = [faketime, "-f", "+3600s", sys.executable, "-m", "benchmarks.studies.subject"]
+    words = [faketime, "-f", "+3600s", sys.executable, "-m", "benchmarks.durable.subject"]
     with subprocess.Popen([*words, place, name, str(calls), str(1000 * slow.draw)]) as ahead:
         until_drawing(bench, name, 2)
         codes = together(slow.start(name))

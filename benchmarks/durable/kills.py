@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from benchmarks.studies.processes import start
-from benchmarks.studies.seen import Seen
-from benchmarks.studies.subject import Left, left, n_calls, run, run_and_die, statements
+from benchmarks.durable.processes import start
+from benchmarks.durable.seen import Seen
+from benchmarks.durable.subject import Left, left, n_calls, run, run_and_die, statements
 
 PATIENCE = 240.0  # seconds for one run: longer is a hang
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import time
 
-from benchmarks.studies.kills import Bench, Whole, together
-from benchmarks.studies.seen import Seen
-from benchmarks.studies.servers import Server
+from benchmarks.durable.kills import Bench, Whole, together
+from benchmarks.durable.seen import Seen
+from tests.postgres import Server
 
 
 def restarts(bench: Bench, right: Whole, server: Server, workers: int, count: int, seed: int) -> Seen:
@@ -19,9 +19,7 @@ def restarts(bench: Bench, right: Whole, server: Server, workers: int, count: in
         time.sleep(rng.uniform(0.1, 0.8))
         if not any(process.is_alive() for process in processes):
             break
-        server.stop_at_once()
-        time.sleep(rng.uniform(0, 0.3))
-        server.start()
+        server.restart(after=rng.uniform(0, 0.3))
         done += 1
     codes = together(processes)
     wrong = bench.left(name).faults(right.left) + (["exit code"] if any(codes) else [])

@@ -19,8 +19,8 @@ from optuna.storages import JournalStorage, RDBStorage, RetryHeartbeatStaleTrial
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
-from benchmarks.studies.processes import LOADED, all_of, start
-from benchmarks.studies.seen import Seen
+from benchmarks.durable.processes import LOADED, all_of, start
+from benchmarks.durable.seen import Seen
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 warnings.filterwarnings("ignore", category=ExperimentalWarning)
