@@ -12,6 +12,8 @@ frozen (SIGSTOP beyond the lease), clocks (an hour apart), writers (32 at once),
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -34,6 +36,7 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(TESTS), help=f"of {', '.join(TESTS)}")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server is stopped in any case
     counts, stores, only = [int(n) for n in given.workers.split(",")], given.stores.split(","), given.only.split(",")
     each = -(-given.kills // (len(counts) * len(stores)))
     rows: list[Seen] = []

@@ -13,7 +13,9 @@ many as fill 0.15 s of drawing, as a worker of kabc does. Ratios are to the best
 from __future__ import annotations
 
 import argparse
+import signal
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +55,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server is stopped in any case
     cells = [(int(n), float(ms)) for n in given.workers.split(",") for ms in given.draws.split(",")]
     for store in given.stores.split(","):
         with tempfile.TemporaryDirectory(prefix="kabc-throughput-") as folder:

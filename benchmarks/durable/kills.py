@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -88,6 +89,7 @@ def kills(bench: Bench, right: Whole, where: str, workers: int, count: int, seed
             wrong.update(faults)
             good += not faults
             again += n_calls(bench.calls(name)) - right.left.n_draws
+            print(f"{where}, {workers} workers: kill {tried} {kind}, {good} right", file=sys.stderr, flush=True)
         said = f"{dict(wrong) or 'same asks, samples, evidence, labels; 0 lost, 0 twice'}; {again} of "
         said += f"{tried * right.left.n_draws:,} draws made again"
         rows.append(Seen(f"kill -9, {kind}", f"{where}, {workers} worker{'s' * (workers > 1)}", tried, good, said))

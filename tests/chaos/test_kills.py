@@ -34,18 +34,18 @@ def database(home: Path, url: str) -> Bench:
 @pytest.mark.parametrize("workers", [1, 4] if SOAK else [2])
 def test_killed_runs_in_sqlite_end_as_the_undisturbed_one(tmp_path: Path, workers: int) -> None:
     bench = files(tmp_path)
-    expect_right(*kills(bench, whole(bench), "SQLite", workers, 50 if SOAK else 4, seed=0))
+    expect_right(*kills(bench, whole(bench), "SQLite", workers, 50 if SOAK else 2, seed=0))
 
 
 @pytest.mark.parametrize("workers", [1, 4] if SOAK else [2])
 def test_killed_runs_in_postgresql_end_as_the_undisturbed_one(tmp_path: Path, postgres: str, workers: int) -> None:
     bench = database(tmp_path, postgres)
-    expect_right(*kills(bench, whole(bench), "PostgreSQL", workers, 50 if SOAK else 4, seed=0))
+    expect_right(*kills(bench, whole(bench), "PostgreSQL", workers, 50 if SOAK else 2, seed=0))
 
 
 def test_a_run_whose_write_ahead_log_is_torn_ends_as_the_undisturbed_one(tmp_path: Path) -> None:
     bench = files(tmp_path)
-    expect_right(accidents.torn_logs(bench, whole(bench), 20 if SOAK else 2, seed=0))
+    expect_right(accidents.torn_logs(bench, whole(bench), 20 if SOAK else 1, seed=0))
 
 
 LONG: dict[str, Callable[[Bench], Seen]] = {
