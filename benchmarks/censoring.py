@@ -38,18 +38,19 @@ class Fleet:
         self.study = self.storage.create_study("censored", {}, {}).id
         self.on_loss, self.rng = on_loss, np.random.default_rng(seed)
         self.slow = float(np.quantile(np.exp(np.random.default_rng(0).normal(size=100_000)), 1 - share))
-        self.redrawn = 0
+        self.redrawn = self.died = 0
 
     def round(self, number: int, request: dict[int, int]) -> dict[int, Any] | None:
         """The samples of a round, (count, 2) each: the time, and whether the draw was lost. None: it failed."""
         order = self.rng.permutation(np.repeat(list(request), list(request.values()))).tolist()
         tickets = [NewTicket(arm, order[:place].count(arm), 0, 1) for place, arm in enumerate(order)]
         self.storage.open_round(self.study, number, tickets)
-        while leased := self.storage.exchange(self.study, "worker", want=1, seconds=0.0).leased:
+        while leased := self.storage.exchange(self.study, self.worker, want=1, seconds=0.0).leased:
             done = self.served(leased[0])
-            if done is None:
-                continue  # the worker is dead, and its lease lapses
-            self.storage.exchange(self.study, "worker", [done])
+            if done is None:  # its lease lapses, and another worker comes
+                self.died += 1
+                continue
+            self.storage.exchange(self.study, self.worker, [done])
             if isinstance(done, Failure):
                 return None
         drawn: dict[int, list[Any]] = {arm: [] for arm in request}
@@ -57,18 +58,23 @@ class Fleet:
             drawn[ticket.arm].append(draw.rows)
         return {arm: np.concatenate(rows) for arm, rows in drawn.items()}
 
+    @property
+    def worker(self) -> str:
+        """The worker that lives now."""
+        return f"worker {self.died}"
+
     def served(self, ticket: Ticket) -> Draw | Failure | None:
         """What comes of a lease; None: the death of its worker."""
         deaths = self.storage.deaths(self.study).get(ticket.arm, 0)
         do = fate(ticket, deaths, self.on_loss)
         if do == "fail":
-            return Failure(ticket.id, ticket.lease, "worker", loss_message(deaths))
+            return Failure(ticket.id, ticket.lease, self.worker, loss_message(deaths))
         self.redrawn += do == "draw" and ticket.deaths > 0
         time = float(np.exp(self.rng.normal()))
         if do == "draw" and ticket.arm >= N_ARMS // 2 and time > self.slow:
             return None
         row = [0.0, 1.0] if do == "encode" else [time, 0.0]
-        return Draw(ticket.id, ticket.lease, "worker", np.array([row]), 0.0, 1.0)
+        return Draw(ticket.id, ticket.lease, self.worker, np.array([row]), 0.0, 1.0)
 
 
 def run(policy: str, share: float, seed: int) -> dict[str, Any]:

@@ -96,3 +96,21 @@ def test_commands_that_fail_do_not_take_the_answer_away(kabc: Call, tmp_path: Pa
     assert answer.code == 3
     assert "ended by an error: not all samples were drawn" in answer.out
     assert "exit" in answer.err
+
+
+def test_a_saved_answer_is_shown_again_and_not_compared(kabc: Call, tmp_path: Path) -> None:
+    rng, table, saved = np.random.default_rng(0), tmp_path / "t.csv", tmp_path / "odd.json"
+    rows = [f"h{i},{value:.3f}" for i in range(5) for value in rng.normal(13 if i == 4 else 10, 1, 120)]
+    table.write_text("\n".join(["host,ms", *rows]) + "\n", encoding="utf-8")
+    asked = ["outliers", table, "--arm", "host", "--tolerance", "5%", "--seed", 0, "--quiet"]
+    first = kabc(*asked, "--save", saved)
+    assert (first.code, first.out.splitlines()[-1]) == (5, f"saved: {saved}")
+    again = kabc("show", saved)
+    assert (again.code, again.out) == (5, first.out.removesuffix(f"saved: {saved}\n"))
+    assert kabc("show", saved, "--json").json()["odd"] == ["h4"]
+    for words in (("show", saved, "--report", tmp_path / "r.html"), ("compare", saved, saved)):
+        answer = kabc(*words)
+        assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+        assert "is an answer of kabc outliers, which has " in answer.err
+    answer = kabc(*asked, "--save", table)
+    assert answer.code == 2 and "is a file that this run reads" in answer.err

@@ -168,7 +168,7 @@ def test_without_k_a_pilot_of_equal_arms_is_told_what_a_tolerance_costs(kabc: Ca
     [
         (["--tolerance", "2 furlongs"], "furlongs"),
         (["--tolerance", "y=2%"], "there is no column 'y'"),
-        (["--tolerance", "p50=2%"], "quantiles cost cannot be planned"),
+        (["--tolerance", "p50=2%"], "needs values that are not negative"),
         (["--tolerance", "2%", "--gap", "2", "--arms", "4"], "leave --gap out"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.mutants import Mutant
 
 _SHARES, _TESTS = "strategies/gate/shares.py", "strategies/gate/test_gate.py"
+_QUANTILES, _QUANTILE_TESTS = "strategies/gate/quantiles.py", "strategies/gate/test_quantile_gate.py"
 
 MUTANTS = (
     Mutant(
@@ -48,5 +49,40 @@ MUTANTS = (
         "self._free[chosen[-1]] -= 0",
         "an arm is asked for rows that it has given",
         "arms/test_pooled.py::test_an_arm_with_more_rows_counts_for_more_and_every_place_is_as_likely",
+    ),
+    Mutant(
+        _SHARES,
+        "math.log(2 / GateShares(self.delta).same_alpha)",
+        "math.log(1 / GateShares(self.delta).same_alpha)",
+        "two sides that can be wrong at the level of one",
+        f"{_QUANTILE_TESTS}::test_the_sides_that_can_be_wrong_together_sum_to_delta",
+    ),
+    Mutant(
+        _SHARES,
+        "return 2 * self.n_quantiles * SIDES",
+        "return 2 * SIDES",
+        "all quantiles at the level of one",
+        f"{_QUANTILE_TESTS}::test_the_sides_that_can_be_wrong_together_sum_to_delta",
+    ),
+    Mutant(
+        _SHARES,
+        "math.log(self._n_sides / (APART * self.delta))",
+        "math.log(self._n_sides / self.delta)",
+        "margins of quantiles at the full level",
+        f"{_QUANTILE_TESTS}::test_the_sides_that_can_be_wrong_together_sum_to_delta",
+    ),
+    Mutant(
+        _QUANTILES,
+        "(self._beyond() | (self._differing() & seem)).any()",
+        "(self._beyond() | (self.differ & seem)).any()",
+        "one quantile differs, and another one seems to be too far",
+        f"{_QUANTILE_TESTS}::test_the_quantile_that_seems_too_far_must_itself_be_certified_to_differ",
+    ),
+    Mutant(
+        "strategies/tolerance/quantile_pairs.py",
+        "limits * (margins / limits).max(axis=0)",
+        "margins",
+        "each quantile has a margin of its own at the level of the worst one",
+        f"{_QUANTILE_TESTS}::test_one_interval_for_all_quantiles_and_one_for_each_are_both_used",
     ),
 )

@@ -9,9 +9,11 @@ import pytest
 
 import kabc
 from kabc import KabcError, SettingsError
+from kabc.core.tolerances import QuantileTolerance, parse
 from kabc.planning import SimulatedPlan, TolerancePlan
 from kabc.planning.cost import Cost
 from kabc.planning.tolerances import tolerance_plan
+from kabc.strategies.tolerance.quantile_price import samples_of_arms
 
 
 def pilot(means: list[float], n: int = 60, spread: float = 8.0, seed: int = 0) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def test_every_kind_of_tolerance_has_a_price(tolerance: Any, words: list[str] | 
         ({"pilot": EQUAL, "strategy": "anytime"}, "strategy 'anytime' takes no tolerance"),
         ({"gap": 2.0, "n_arms": 4}, "from a pilot"),
         ({"pilot": {name: rows[:3] for name, rows in EQUAL.items()}}, "at least 4 samples of each arm"),
-        ({"pilot": EQUAL, "tolerance": {"p50": "2%"}}, "quantiles cost cannot be planned"),
+        ({"pilot": EQUAL, "tolerance": {"p99.9": "2%"}}, "says too little of p99.9; take a larger pilot, 1,250"),
         ({"pilot": EQUAL, "tolerance": "2 furlongs"}, "furlongs"),
         ({"pilot": EQUAL, "tolerance": {"latency": "2%"}}, "there is no column 'latency'"),
         ({"pilot": EQUAL, "delta": 2.0}, "delta"),
@@ -134,3 +136,38 @@ def test_proposals_that_cannot_be_measured_are_left_out() -> None:
     rows = [np.full((9, 1), 5.0)] * 3
     with pytest.raises(SettingsError, match="no tolerance that could be proven"):
         tolerance_plan(rows, 0.05, Cost())
+
+
+# ------------------------------------------------------------ quantiles and categories
+
+
+@pytest.mark.parametrize("factors", [[1.0] * 5, [1.0, 1.0, 1.0, 1.5, 1.5]])
+def test_runs_with_quantiles_cost_what_the_plan_says(factors: list[float]) -> None:
+    """Within a factor of 2; benchmarks/tolerance_price.py has the figures."""
+    rng, tolerance = np.random.default_rng(0), {"p50": "15%", "p90": "20%"}
+    rows = [factor * rng.lognormal(3.0, 0.3, 60) for factor in factors]
+    plan = kabc.plan(pilot=rows, tolerance=tolerance)
+    assert isinstance(plan, TolerancePlan) and plan.quantiles
+    assert [one.tolerance for one in plan.prices][:2] == ["p50 by 7.5 %, p90 by 10 %", "p50 by 15 %, p90 by 20 %"]
+    arms = [lambda n, rng, factor=factor: factor * rng.lognormal(3.0, 0.3, n) for factor in factors]
+    result = kabc.cluster(arms, tolerance=tolerance, seed=3, progress=False)
+    assert result.status == "decided" and len(result.groups) == plan.n_groups
+    assert 0.5 < plan.expected_samples / result.n_samples < 2
+
+
+def test_groups_within_the_tolerance_cost_more_than_equal_arms() -> None:
+    rng = np.random.default_rng(1)
+    rows = [np.column_stack([factor * rng.lognormal(3.0, 0.3, 400)]) for factor in (1.0, 1.0, 1.1, 1.1)]
+    tolerance = parse({"p50": "20%"}, ["value"])
+    assert isinstance(tolerance, QuantileTolerance)
+    one, two = (samples_of_arms(rows, tolerance, np.array(labels), 0.05) for labels in ([0] * 4, [0, 0, 1, 1]))
+    assert two.max() > one.max()
+
+
+def test_categories_are_priced_by_their_shares() -> None:
+    rng = np.random.default_rng(2)
+    rows = [rng.choice([1.0, 2.0**40], (80, 1), p=[0.9, 0.1]) for _ in range(4)]
+    plan = tolerance_plan(rows, 0.05, Cost(), tolerance="10% outliers", columns=["status"], categories=["status"])
+    other = [np.where(one == 1.0, 5.0, 2.0) for one in rows]  # the same categories, with other codes
+    again = tolerance_plan(other, 0.05, Cost(), tolerance="10% outliers", columns=["status"], categories=["status"])
+    assert plan.prices == again.prices

@@ -1,32 +1,34 @@
 """A study that tests have workers for, in threads or as processes of their own.
 
-As a program: `python -m tests.running.crew STORE NAME [OPTIONS]` works for the study until it ends.
+As a program: `python -m tests.running.crew STORE [OPTIONS]` works for the study until it ends.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kabc.running.heartbeat import Heartbeat
-from kabc.running.identity import bury_dead, worker_facts
+from kabc.running.identity import worker_facts
 from kabc.running.intake import Intake
-from kabc.running.interrupts import sigterm_interrupts
 from kabc.running.progress import Ticker
 from kabc.running.script import Rounds
 from kabc.running.settings import Settings
 from kabc.running.shift import Shift
 from kabc.running.sources import Sources
 from kabc.running.steps import Stepper
+from kabc.running.work import work
 from kabc.running.worker import Worker
+from kabc.running.workers import Workers
 from kabc.storage.contract import Storage
 from kabc.storage.memory import MemoryStorage
-from kabc.storage.opening import open_storage
 from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss
 
@@ -65,6 +67,7 @@ def attend(
     serves: Sequence[str] | None = None,
     on_loss: OnWorkerLoss | None = None,
     show: Any = False,
+    threads: int = 1,
     lease: float = LEASE,
 ) -> Worker:
     """Work for the study "nightly" until it ends."""
@@ -73,6 +76,7 @@ def attend(
     sources = Sources(given, None, 1)
     if serves is not None:
         sources.served = frozenset(sources.names.index(one) for one in serves)
+    sources.workers = Workers.of(None, threads, sources.arms)
     intake = Intake(sources.names, sources.facts, 1)
     ledger = Ledger(storage, study, sources.facts, 1, name)
     ticker = Ticker(show)
@@ -127,7 +131,6 @@ def waiting(mean: float, marks: Path) -> Callable[[int, np.random.Generator], An
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("store")
-    parser.add_argument("name")
     parser.add_argument("--serves", default="a,b,c,d")
     parser.add_argument("--waits", type=Path)  # where the first draw of arm a leaves its marks
     parser.add_argument("--clock", type=float, default=0.0)  # seconds that the clock of this process is ahead
@@ -137,16 +140,8 @@ def main() -> None:
         right = time.time
         time.time = lambda: right() + given.clock
     made = arms() | ({"a": waiting(MEANS["a"], given.waits)} if given.waits else {})
-    storage = open_storage(given.store)
-    try:
-        with sigterm_interrupts():
-            bury_dead(storage, storage.load_study("nightly").id, "worker")
-            worker = attend(storage, made, name=given.name, serves=given.serves.split(","), lease=given.lease)
-            print(f"ended: {worker.n_draws} draws, {worker.shift.n_superseded} superseded")
-    except KeyboardInterrupt:
-        print("left")
-    finally:
-        storage.close()
+    served = {name: made[name] for name in given.serves.split(",")}
+    print(json.dumps(asdict(work(given.store, "nightly", served, lease_seconds=given.lease, progress=False))))
 
 
 if __name__ == "__main__":

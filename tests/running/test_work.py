@@ -170,18 +170,18 @@ def test_who_does_not_have_all_tables_leaves_the_step_to_another(store: str) -> 
 
 
 def test_samples_of_a_worker_that_measures_otherwise_are_noted(store: str) -> None:
-    def slow(more: float) -> dict[str, Any]:
-        def arm(mean: float) -> Callable[[int, np.random.Generator], Any]:
-            def draw(n: int, rng: np.random.Generator) -> Any:
-                time.sleep(0.01)  # long enough for the other worker to take the next one
-                return rng.normal(mean, 1.0, n)
-
-            return draw
-
-        return {name: arm(mean + more) for name, mean in MEANS.items()}
-
     study = create(store, n_clusters=None, max_samples=800)
-    together(store, slow(0.0), slow(4.0))
-    notes = [note.body["line"] for note in study.storage.notes(study.record.id) if note.kind == "worker-effect"]
+    given = arms()
+
+    def at_first(n: int, rng: np.random.Generator) -> Any:
+        if study.storage.summary(1).n_samples > 100:
+            study.pause()
+        return rng.normal(MEANS["a"], 1.0, n)
+
+    assert work(store, "nightly", given | {"a": at_first}, progress=False).state == "paused"
+    study.resume()
+    biased = {name: normal(mean + 4.0) for name, mean in MEANS.items()}
+    assert work(store, "nightly", biased, progress=False).state == "ended"
+    notes = [note.body["line"] for note in study.storage.notes(1) if note.kind == "worker-effect"]
     assert notes
     assert all("look different from those of other workers" in line for line in notes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -220,3 +222,24 @@ def test_a_store_that_is_away_for_a_while_costs_nothing(monkeypatch: pytest.Monk
     attend(storage, arms(), name="w", show=said.append)
     assert log(storage) == log(one_worker())
     assert any("the server has gone away" in line for line in said)
+
+
+def test_a_machine_that_slept_longer_than_a_lease_goes_on_as_if_nothing_had_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared, both, right = new_study(), threading.Barrier(2), time.time
+
+    def sleeping(mean: float) -> Any:
+        def draw(n: int, rng: np.random.Generator) -> Any:
+            if shared.summary(1).n_rounds == 1:
+                both.wait()  # two draws are under way
+                monkeypatch.setattr(time, "time", lambda: right() + 1000.0)  # the store's clock, and ours
+                both.wait()
+            return rng.normal(mean, 1.0, n)
+
+        return draw
+
+    attend(shared, {name: sleeping(mean) for name, mean in MEANS.items()}, name="w", threads=2)
+    assert log(shared) == log(one_worker())
+    assert shared.deaths(1) == {}
+    assert kinds(shared) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -13,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from kabc.storage.contract import Storage
-from kabc.storage.opening import open_storage
+import kabc
 from tests.postgres import running_server
 from tests.processes import running
-from tests.running.crew import log, one_worker
+from tests.running.crew import MEANS, log, one_worker
+
+pytestmark = pytest.mark.slow
 
 HOUR = 3600.0
-LONG = 60.0  # seconds of a lease that does not lapse in a test
+LONG = 1000.0  # seconds of a lease that does not lapse in a test
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +36,17 @@ class Crew:
 
     def __init__(self, place: str, folder: Path) -> None:
         self.place, self.marks = place, folder
-        self.storage: Storage = open_storage(place)
-        self.study = self.storage.create_study("nightly", {}, {}).id
+        made = kabc.create_study("nightly", arms=list(MEANS), n_clusters=2, seed=1, check_k=False, storage=place)
+        self.storage, self.study = made.storage, made.record.id
         self._stack = ExitStack()
 
-    def worker(self, name: str, *options: object) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.running.crew", self.place, name, *options]
+    def worker(self, *options: object) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "tests.running.crew", self.place, *options]
         return self._stack.enter_context(running(command, stdout=subprocess.PIPE))
 
-    def waiting_worker(self, name: str, *options: object) -> subprocess.Popen[str]:
+    def waiting_worker(self, *options: object) -> subprocess.Popen[str]:
         """A worker whose first draw of arm a has begun, and waits."""
-        one = self.worker(name, "--waits", self.marks, *options)
+        one = self.worker("--waits", self.marks, *options)
         until((self.marks / "begun").exists, one)
         return one
 
@@ -54,6 +56,10 @@ class Crew:
 
     def notes(self) -> list[str]:
         return [note.kind for note in self.storage.notes(self.study)]
+
+    def drew(self, arm: int) -> list[str]:
+        """The workers that drew an arm, draw by draw."""
+        return [draw.worker for ticket, draw in self.storage.draws(self.study, 0, 10_000) if ticket.arm == arm]
 
     def close(self) -> None:
         self._stack.close()
@@ -67,11 +73,12 @@ def until(true: Callable[[], object], *alive: subprocess.Popen[str]) -> None:
         time.sleep(0.02)
 
 
-def said(one: subprocess.Popen[str]) -> str:
-    """What a worker said last."""
+def done(one: subprocess.Popen[str]) -> dict[str, Any]:
+    """What a worker says of its work."""
     output, _ = one.communicate()
     assert one.returncode == 0
-    return output.strip()
+    found: dict[str, Any] = json.loads(output)
+    return found
 
 
 @pytest.fixture
@@ -81,70 +88,65 @@ def crew(tmp_path: Path) -> Iterator[Crew]:
     made.close()
 
 
-def drew(crew: Crew) -> set[str]:
-    return {draw.worker for _, draw in crew.storage.draws(crew.study, 0, 10_000)}
-
-
 def test_a_draw_whose_worker_was_killed_is_drawn_by_the_next_one_of_this_host_at_once(crew: Crew, alone: Any) -> None:
-    dead = crew.waiting_worker("dead", "--lease", LONG)
+    dead = crew.waiting_worker("--lease", LONG)
     dead.kill()
     dead.wait()
-    assert said(crew.worker("next")).startswith("ended")
+    assert done(crew.worker())["state"] == "ended"
     assert log(crew.storage) == alone
     assert crew.notes()[:2] == ["lapsed", "redrawn"]
     assert crew.storage.deaths(crew.study) == {0: 1}
 
 
 def test_a_lease_of_a_killed_worker_lapses_for_one_that_was_there_before(crew: Crew, alone: Any) -> None:
-    dead = crew.waiting_worker("dead", "--serves", "a")
-    other = crew.worker("other")
-    until(lambda: "other" in drew(crew), other)
+    dead = crew.waiting_worker()
+    other = crew.worker()
+    until(lambda: all(crew.drew(arm) for arm in (1, 2, 3)), other)
     dead.kill()
-    assert said(other).startswith("ended")
+    assert done(other)["state"] == "ended"
     assert log(crew.storage) == alone
     assert sum(kind == "redrawn" for kind in crew.notes()) == 1
 
 
 def test_a_worker_that_was_frozen_beyond_its_lease_is_superseded_and_goes_on(crew: Crew, alone: Any) -> None:
-    frozen = crew.waiting_worker("frozen")
+    frozen = crew.waiting_worker()
     frozen.send_signal(signal.SIGSTOP)
-    other = crew.worker("other", "--serves", "a")
-    until(lambda: "lapsed" in crew.notes(), other)
-    until(lambda: "other" in drew(crew), other)
+    other = crew.worker("--serves", "a")
+    until(lambda: crew.drew(0), other)
     crew.go()
     frozen.send_signal(signal.SIGCONT)
-    ended = said(frozen)
-    assert ended.endswith("1 superseded")
-    assert said(other).endswith("0 superseded")
+    late, quick = done(frozen), done(other)
+    assert (late["n_superseded"], quick["n_superseded"]) == (1, 0)
     assert log(crew.storage) == alone
-    ((ticket, late),) = crew.storage.late_draws(crew.study)
-    assert (ticket.arm, late.worker) == (0, "frozen")
-    assert drew(crew) == {"frozen", "other"}
+    ((ticket, draw),) = crew.storage.late_draws(crew.study)
+    assert (ticket.arm, draw.worker) == (0, late["worker"])
+    assert set(crew.drew(1)) == {late["worker"]}  # it went on
 
 
 def test_a_worker_that_is_told_to_leave_finishes_its_draw_and_gives_back_the_rest(crew: Crew, alone: Any) -> None:
-    leaving = crew.waiting_worker("leaving", "--lease", LONG)
+    leaving = crew.waiting_worker("--lease", LONG)
     leaving.send_signal(signal.SIGTERM)
     time.sleep(0.2)
     assert leaving.poll() is None
     crew.go()
-    assert said(leaving) == "left"
-    assert "leaving" in drew(crew)
-    assert not [ticket for ticket in crew.storage.leases(crew.study) if ticket.worker == "leaving"]
-    assert said(crew.worker("next", "--lease", LONG)).startswith("ended")
+    left = done(leaving)
+    assert left["state"] == "left"
+    assert crew.drew(0) == [left["worker"]]
+    assert crew.storage.leases(crew.study) == []
+    assert done(crew.worker("--lease", LONG))["state"] == "ended"
     assert log(crew.storage) == alone
     assert crew.storage.deaths(crew.study) == {}
 
 
 def test_told_twice_it_gives_back_its_draw_too(crew: Crew, alone: Any) -> None:
-    leaving = crew.waiting_worker("leaving", "--lease", LONG)
+    leaving = crew.waiting_worker("--lease", LONG)
     leaving.send_signal(signal.SIGINT)
     time.sleep(0.2)
     leaving.send_signal(signal.SIGTERM)
-    assert said(leaving) == "left"
+    assert done(leaving)["state"] == "left"
     assert "returned" in crew.notes()
     crew.go()
-    assert said(crew.worker("next", "--lease", LONG)).startswith("ended")
+    assert done(crew.worker("--lease", LONG))["state"] == "ended"
     assert log(crew.storage) == alone
     assert crew.storage.deaths(crew.study) == {}
 
@@ -153,26 +155,23 @@ def test_workers_that_share_the_arms_and_one_whose_clock_is_an_hour_ahead_give_w
     crew: Crew, alone: Any
 ) -> None:
     options = [("--serves", "a,b"), ("--serves", "c,d", "--clock", HOUR), ("--clock", -HOUR), ()]
-    workers = [crew.worker(f"w{number}", *given) for number, given in enumerate(options)]
-    assert all(said(one).endswith("0 superseded") for one in workers)
+    workers = [crew.worker(*given) for given in options]
+    assert all(done(one)["n_superseded"] == 0 for one in workers)
     assert log(crew.storage) == alone
     assert "lapsed" not in crew.notes()
-
-
-# ---------------------------------------------------------------- a server
 
 
 def test_four_workers_of_a_server_that_vanishes_and_comes_back_give_what_one_gives(tmp_path: Path, alone: Any) -> None:
     with running_server() as server:
         crew = Crew(server.url, tmp_path)
-        workers = [crew.waiting_worker("w0", "--lease", LONG)]
-        workers += [crew.worker(f"w{number}", "--lease", LONG, "--clock", HOUR * number) for number in range(1, 4)]
+        workers = [crew.waiting_worker("--lease", LONG)]
+        workers += [crew.worker("--lease", LONG, "--clock", HOUR * number) for number in range(1, 4)]
         until(lambda: len(crew.storage.workers(crew.study)) == 4, *workers)
         server.stop()
         crew.go()
         time.sleep(1.0)
         server.start()
-        assert all(said(one).startswith("ended") for one in workers)
+        assert all(done(one)["state"] == "ended" for one in workers)
         assert log(crew.storage) == alone
         assert crew.storage.deaths(crew.study) == {}
         crew.close()

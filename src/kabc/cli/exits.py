@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kabc.core.words import did_you_mean, shown
 
 if TYPE_CHECKING:
+    from kabc.results.outliers import OutliersResult
     from kabc.results.values import Result
 
 DECIDED = 0
@@ -24,6 +25,7 @@ CHANGED = 5
 DOUBTFUL = 6
 
 _OF_VERDICT = {"same": DECIDED, "different": CHANGED, "open": UNDECIDED}
+_OF_ODD_ONES = {"odd": CHANGED, "none": DECIDED, "open": UNDECIDED, "doubtful": DOUBTFUL}
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
 # names of Python settings in messages
@@ -40,11 +42,17 @@ _GLUED = re.compile(r"(--(?:clusters|max-samples|min-separation|option|check-k))
 # keys of a file
 _KEY = re.compile(r"\b(rate|concurrency|max_wait|price|max_spend|value|prompts|headers|body)=(?=[\s,;:.)]|$)")
 _TYPES = re.compile(r"--types \{(?P<column>'[^']*'|\"[^\"]*\"): '(?P<kind>\w+)'\}")
+# a tolerance for several columns or quantiles
+_ENTRY = re.compile(r"'([^']*)': '?([\w.% ]+)'?")
+_MAPPING = re.compile(rf"\{{{_ENTRY.pattern}(?:, {_ENTRY.pattern})*\}}")
 _ADVICE = {
     "Try a larger number of groups.": "Try a larger --clusters.",
     "block='auto'": "--block auto",
     "watch=False": "--no-watch",
     "use kabc.cluster with a tolerance": "use kabc run --tolerance",
+    "ask kabc.cluster or kabc.check, which know quantiles": "ask kabc run or kabc check, which know quantiles",
+    "kabc show prints it, kabc.OutliersResult.load reads it": "kabc show prints it",
+    ", a function from a pool of samples to a changed pool,": "",
     "to compare two arms use kabc.cluster": "to compare two arms use kabc run or kabc check",
     ", or pass a kernel with a fixed bandwidth": "",
     "declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)": "use --strategy anytime, which needs no kernel",
@@ -65,7 +73,8 @@ def for_the_shell(message: str) -> str:
     text = _KEY.sub(r"\1", text)
     text = _VALUED.sub(lambda found: _option(found[1]) + " ", text)
     # last, because a column may have the name of a setting
-    return _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
+    text = _TYPES.sub(lambda found: "--types " + quote(f"{found['column'][1:-1]}={found['kind']}"), text)
+    return _MAPPING.sub(lambda found: quote(", ".join(f"{one[0]}={one[1]}" for one in _ENTRY.findall(found[0]))), text)
 
 
 def unreadable(error: Any) -> str:
@@ -89,6 +98,11 @@ def unreadable(error: Any) -> str:
 
 def _option(name: str) -> str:
     return _SPELLED.get(name, "--" + name.replace("_", "-"))
+
+
+def of_odd_ones(result: OutliersResult) -> int:
+    """The exit code of odd ones out."""
+    return _OF_ODD_ONES[result.status]
 
 
 def of_result(result: Result) -> int:

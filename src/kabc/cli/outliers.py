@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from kabc.config.models import Config
     from kabc.results.outliers import OutliersResult
 
-_OF_STATUS = {"odd": exits.CHANGED, "none": exits.DECIDED, "open": exits.UNDECIDED, "doubtful": exits.DOUBTFUL}
 # settings of a file that outliers has not
 _OF_RUN = (
     "clusters",
@@ -28,7 +27,6 @@ _OF_RUN = (
     "min_separation",
     "pilot",
     "check_k",
-    "save",
     "report",
     "title",
 )
@@ -68,6 +66,7 @@ def outliers(
     seed: common.Seed = None,
     workers: common.Workers = None,
     watch: common.WatchIt = None,
+    save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show.")] = None,
     as_json: common.Json = False,
     quiet: common.Quiet = False,
     debug: common.Debug = False,
@@ -80,19 +79,24 @@ def outliers(
     """
     from kabc.cli.calls import Call
     from kabc.cli.notices import show_commands
+    from kabc.cli.outputs import Outputs
     from kabc.config.overlay import configured
+    from kabc.config.sources import input_files
     from kabc.running.interrupts import command_interrupts
     from kabc.running.progress import Ticker
 
     settings = configured(config, common.given_options(ctx.params))
     _expect_outliers(settings, config)
     show_commands(settings, config, quiet=quiet or bool(command))
+    # before any sample is drawn, because samples may cost money
+    Outputs(settings.save).expect_usable(input_files(settings) + ([] if config is None else [str(config)]))
     call = ctx.obj or Call()
     with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
         result, failed = _ended(settings, fdr, quiet)
         interrupts.over()
-        code = exits.UNDECIDED if failed is not None else _OF_STATUS[result.status]
-        problem = exits.printed(lambda: _print(result, as_json))
+        code = exits.UNDECIDED if failed is not None else exits.of_odd_ones(result)
+        problem = exits.printed(lambda: print_odd_ones(result, as_json=as_json))
+        problem = problem or _saved(result, settings.save, as_json)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)
@@ -144,7 +148,15 @@ def _found(config: Config, fdr: float, quiet: bool) -> OutliersResult:
         )
 
 
-def _print(result: OutliersResult, as_json: bool) -> None:
+def _saved(result: OutliersResult, path: str | None, as_json: bool) -> str:
+    """Write the answer, and say so; why it could not be written, or empty."""
+    from kabc.cli.show import written
+
+    return "" if path is None else written("saved", path, result.save, as_json=as_json)
+
+
+def print_odd_ones(result: OutliersResult, *, as_json: bool) -> None:
+    """The answer, for people or for programs."""
     if as_json:
         exits.print_json(result.to_dict())
         return

@@ -15,6 +15,7 @@ from kabc.core.samples import as_points
 from kabc.core.words import shown
 from kabc.planning.cost import Cost
 from kabc.planning.tolerances import ASK, TolerancePlan, TolerancePrice, tolerance_plan
+from kabc.running.tolerances import kinds_of
 
 
 def tolerances_of(pilot: Samples, arms: NamedArms, config: Config) -> TolerancePlan | None:
@@ -27,7 +28,7 @@ def tolerances_of(pilot: Samples, arms: NamedArms, config: Config) -> ToleranceP
             Cost(),
             tolerance=config.tolerance,
             columns=arms.columns if len(arms.columns) == rows[0].shape[1] else (),
-            categories=list(arms.levels),
+            **kinds_of(arms.columns, arms.types)._asdict(),
         )
     except KabcError:
         if config.tolerance is None:
@@ -52,7 +53,9 @@ def tolerance_facts(within: TolerancePlan | None, cost: Cost) -> dict[str, Any]:
 def print_tolerances(within: TolerancePlan, cost: Cost, source: str, *, asked: bool) -> None:
     """The table, below what it rests on."""
     if asked:
-        print(shown(f"each arm within the tolerance of its group, delta = {within.delta:g}; {source}"))
+        each, two = "each arm within the tolerance of its group", "any two arms of a group within the tolerance"
+        what = two if within.quantiles else each
+        print(shown(f"{what}, delta = {within.delta:g}; {source}"))
         print(f"samples: {within.source}")
     else:
         print(f"{ASK}; samples: {within.source}")

@@ -50,6 +50,9 @@ def answered(
     with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
         result, failed = _ended(draw)
         interrupts.over()
+        if isinstance(failed, SettingsError) and not result.rounds:
+            # the first samples show that the settings do not fit them: there is no answer to deliver
+            raise SettingsError(failed.what) from failed
         code = deliver(call.recorded(result), outputs, look)
         if failed is not None:
             if debug:

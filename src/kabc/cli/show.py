@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from kabc.cli import exits
 from kabc.cli.outputs import Outputs
@@ -45,13 +46,18 @@ def deliver(result: Result, outputs: Outputs, look: Look) -> int:
     try:
         problems.append(exits.printed(lambda: _print_answer(result, outputs, look)))
         for name, path, write in files:
-            problems.append(_problem(path, partial(write, result)) or _note(name, path, look.as_json))
+            problems.append(written(name, path, partial(write, result), as_json=look.as_json))
             left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
     for problem in filter(None, problems):
         exits.fail(problem, exits.BAD_INPUT, as_json=False)  # standard output already has its document
     return exits.BAD_INPUT if any(problems) else exits.of_result(result)
+
+
+def written(name: str, path: str, write: Callable[[str], None], *, as_json: bool) -> str:
+    """Write a file, and say so; why it could not be written, or empty."""
+    return _problem(path, write) or _note(name, path, as_json)
 
 
 def _problem(path: str, write: Callable[[str], None]) -> str:
@@ -125,14 +131,35 @@ def print_strategies(*, as_json: bool) -> int:
 
 def show_it(path: Path, report: str | None, look: Look, *, title: str | None = None, last: bool = False) -> int:
     """Print a saved answer in the same way as `kabc run`. `last`: the process ends after this command."""
-    from kabc.results.files import load_result
+    from kabc.results.files import OUTLIERS, loaded, read_json
 
     outputs = Outputs(report=report, title=title)
     outputs.expect_usable([path])
-    result = load_result(path)
+    read, where = read_json(path)
+    if isinstance(read, dict) and read.get("format") == OUTLIERS:
+        return _show_odd_ones(read, where, look, report)
+    result = loaded(read, where)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
         return deliver(result, outputs, look)
+
+
+def _show_odd_ones(read: dict[str, Any], where: str, look: Look, report: str | None) -> int:
+    """Print odd ones out as `kabc outliers` did."""
+    from kabc.cli.outliers import print_odd_ones
+    from kabc.results.outliers_files import loaded_outliers
+
+    for option, given in (
+        ("--report", report is not None),
+        ("--certificate", look.certificate),
+        ("--evidence", look.evidence),
+        ("--all", look.everyone),
+    ):
+        if given:
+            raise SettingsError(f"{where} is an answer of kabc outliers, which has no {option}; --json has all arms")
+    result = loaded_outliers(read, where)
+    problem = exits.printed(lambda: print_odd_ones(result, as_json=look.as_json))
+    return exits.fail(problem, exits.BAD_INPUT, as_json=False) if problem else exits.of_odd_ones(result)
 
 
 def compare_them(old: Path, new: Path, *, as_json: bool, everyone: bool) -> int:

@@ -1,4 +1,4 @@
-"""What sameness costs, as a table over tolerances: from a pilot, by the price of Tolerance KABC. An estimate."""
+"""What sameness costs, as a table over tolerances: from a pilot, by the price of the strategy. An estimate."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from kabc.core.tolerances.ladders import multiples, round_ones
 from kabc.core.words import counted
 from kabc.planning.cost import Cost
 from kabc.planning.estimates import groups_or_one
+from kabc.strategies.tolerance import quantile_price
 from kabc.strategies.tolerance.price import FEWEST_ROWS, samples_of_arms
 from kabc.strategies.tolerance.reading import default_columns
+from kabc.strategies.tolerance.ruler import code_places
 
 ASK = "not knowing the number of groups, ask for a tolerance"
 
@@ -71,6 +73,7 @@ class TolerancePlan:
     prices: tuple[TolerancePrice, ...]
     asked: TolerancePrice | None
     cost: Cost = field(default_factory=Cost)
+    quantiles: bool = False  # the tolerance is about quantiles: any two arms of a group are the same
 
     @property
     def expected_samples(self) -> int:
@@ -137,6 +140,7 @@ def tolerance_plan(
     tolerance: object = None,
     columns: Sequence[str] = (),
     categories: Collection[str] = (),
+    texts: Collection[str] = (),
 ) -> TolerancePlan:  # N arrays (n_i, d)
     """The prices of a tolerance and of multiples of it; without one, of round tolerances that suit the values."""
     arms_number(len(rows))
@@ -149,27 +153,37 @@ def tolerance_plan(
             f"a pilot needs at least {FEWEST_ROWS} samples of each arm, the smallest arm has {fewest}; take more"
         )
     names = tuple(columns) or default_columns(rows[0].shape[1])
-    asked = None if tolerance is None else _by_distance(parse(tolerance, names, categories))
+    asked = None if tolerance is None else parse(tolerance, names, categories, texts)
     if asked is None:
-        pool = np.concatenate(rows)
-        several = [_by_distance(parse(one, names, categories)) for one in round_ones(pool)]
+        several = [parse(one, names, categories, texts) for one in round_ones(np.concatenate(rows))]
     else:
         several = multiples(asked)
-    labels = groups_or_one(rows)
-    found = {one.words: _price(rows, one, labels, delta, needed=one is asked) for one in several}
+    labels, codes = groups_or_one(rows), code_places(names, categories)
+    found = {one.words: _price(rows, one, labels, delta, codes, needed=one is asked) for one in several}
     prices = tuple(one for one in found.values() if one is not None)
     if not prices:
         raise SettingsError("the pilot shows no tolerance that could be proven; take a larger pilot")
     named = None if asked is None else found[asked.words]
-    return TolerancePlan(len(rows), delta, int(labels.max()) + 1, prices, named, cost)
+    return TolerancePlan(
+        len(rows), delta, int(labels.max()) + 1, prices, named, cost, isinstance(asked, QuantileTolerance)
+    )
 
 
 def _price(
-    rows: Sequence[Array], tolerance: Tolerance, labels: Index, delta: float, *, needed: bool
+    rows: Sequence[Array],
+    tolerance: Tolerance | QuantileTolerance,
+    labels: Index,
+    delta: float,
+    codes: Sequence[int],
+    *,
+    needed: bool,
 ) -> TolerancePrice | None:
     """The price; None for a proposal that cannot be measured on this pilot."""
     try:
-        counts = samples_of_arms(rows, tolerance, labels, delta)
+        if isinstance(tolerance, QuantileTolerance):
+            counts = quantile_price.samples_of_arms(rows, tolerance, labels, delta)
+        else:
+            counts = samples_of_arms(rows, tolerance, labels, delta, codes=codes)
     except KabcError:
         if needed:
             raise
@@ -177,12 +191,3 @@ def _price(
     if not np.isfinite(counts).all():
         return None
     return TolerancePrice(tolerance.words, int(counts.max()), int(counts.sum()))
-
-
-def _by_distance(tolerance: Tolerance | QuantileTolerance) -> Tolerance:
-    if isinstance(tolerance, QuantileTolerance):
-        raise SettingsError(
-            f"tolerance {tolerance.words}: what quantiles cost cannot be planned; a run shows about how many samples "
-            "are left while it draws"
-        )
-    return tolerance

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from kabc.core.files import write_text
 
 if TYPE_CHECKING:
     from kabc.results.values import Result
+
+OUTLIERS = "kabc outliers"  # the format of another kind of answer
 
 _OLD_VERSION = 1
 _STEP = 2**20  # bytes that are read at once
@@ -23,7 +27,12 @@ _CURE = "pass a file that --save or Result.save has written"
 
 def save_result(result: Result, path: str | os.PathLike[str]) -> None:
     """Write the result to one JSON file, whole or not at all."""
-    write_text(path, _written(result.to_dict(full=True)))
+    write_json(path, result.to_dict(full=True))
+
+
+def write_json(path: str | os.PathLike[str], document: dict[str, Any]) -> None:
+    """Write a document to a file, whole or not at all."""
+    write_text(path, _written(document))
 
 
 def _written(document: dict[str, Any]) -> str:
@@ -49,18 +58,23 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     >>> kabc.load_result("result.json") == result
     True
     """
+    read, where = read_json(path)
+    return loaded(read, where)
+
+
+def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """What stands in a file that may be a saved answer, and what to call the file in errors."""
     where = repr(os.fspath(path))
     try:
-        read = json.loads(_content(path), parse_constant=_refuse)
+        return json.loads(_content(path), parse_constant=_refuse), where
     except OSError as error:
         raise SettingsError(f"cannot read {where}: {error.strerror}; pass the path of a saved result") from error
     except UnicodeDecodeError:
-        raise _no_answer(where, "it is not a text in UTF-8") from None
+        raise no_answer(where, "it is not a text in UTF-8") from None
     except (ValueError, MemoryError) as error:
-        raise _no_answer(where, f"it is no JSON file ({_short(error)})") from error
+        raise no_answer(where, f"it is no JSON file ({_short(error)})") from error
     except RecursionError:
-        raise _no_answer(where, "it is nested too deeply") from None
-    return loaded(read, where)
+        raise no_answer(where, "it is nested too deeply") from None
 
 
 def _content(path: str | os.PathLike[str]) -> str:
@@ -78,7 +92,8 @@ def _content(path: str | os.PathLike[str]) -> str:
     return b"".join(parts).decode("utf-8-sig")
 
 
-def _no_answer(where: str, why: str) -> SettingsError:
+def no_answer(where: str, why: str) -> SettingsError:
+    """Why a file is not what was expected."""
     return SettingsError(f"{where} is not a saved answer of kabc: {why}; {_CURE}")
 
 
@@ -88,8 +103,13 @@ def loaded(read: Any, where: str) -> Result:
     from kabc.results.schema import FORMAT, VERSION, Document
     from kabc.results.version1 import upgraded
 
+    if isinstance(read, dict) and read.get("format") == OUTLIERS:
+        raise SettingsError(
+            f"{where} is an answer of kabc outliers, which has odd arms and no groups; kabc show prints it, "
+            "kabc.OutliersResult.load reads it"
+        )
     if not isinstance(read, dict) or read.get("format") != FORMAT:
-        raise _no_answer(where, "its format is another one")
+        raise no_answer(where, "its format is another one")
     version = read.get("version")
     if type(version) is not int or not _OLD_VERSION <= version <= VERSION:
         raise SettingsError(
@@ -98,14 +118,21 @@ def loaded(read: Any, where: str) -> Result:
         )
     if version == VERSION:
         _expect_full(read, where)
-    try:
+    with damaged(where):
         today = upgraded(read) if version == _OLD_VERSION else read
         # pairs told apart are worked out from the evidence: a list of half a million need not be checked
         return result_of(Document.model_validate(today | {"told_apart": None}))
+
+
+@contextmanager
+def damaged(where: str) -> Iterator[None]:
+    """Whatever is wrong with the values of a file, it is said in one way."""
+    try:
+        yield
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, MemoryError) as error:
-        raise _no_answer(where, f"it is damaged ({_reason(error)})") from error
+        raise no_answer(where, f"it is damaged ({_reason(error)})") from error
     except RecursionError:
-        raise _no_answer(where, "it is nested too deeply") from None
+        raise no_answer(where, "it is nested too deeply") from None
 
 
 def _expect_full(read: dict[str, Any], where: str) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME
-from kabc.core.words import counted, named, percent
+from kabc.core.words import counted, named, percent, two_digits
+from kabc.results import gate_quantiles
 from kabc.results.effects.words import contrast_text, described, estimates
 from kabc.results.within import rounded_down, rounded_up
 
@@ -22,6 +23,7 @@ _ENDS = {
     "exhausted": "there are no more rows",
     "interrupted": "the run was interrupted",
     "failed": "the run failed",
+    "stalled": "more samples bring nothing new, as the values have a gap at a quantile",
 }
 
 
@@ -49,6 +51,8 @@ def verdict_of(result: Result) -> str | None:
 def question(result: Result) -> str:
     """What was asked."""
     reference, this = map(named, result.names)
+    if result.tolerance is not None and result.tolerance.quantiles:
+        return f"{this} has {result.tolerance.near} of {reference}"
     return f"{this} is the same as {reference}" + (f" within {_tolerance(result)}" if _tolerance(result) else "")
 
 
@@ -58,7 +62,8 @@ def claim(result: Result) -> str:
     match result.verdict:
         case "same":
             though = ", though they differ" if differ(result) else ""
-            return f"same: {this} is within {_tolerance(result)} of {reference}{though}"
+            quantiles = result.tolerance is not None and result.tolerance.quantiles
+            return f"same: {this} {'has' if quantiles else 'is'} {_near(result)} of {reference}{though}"
         case "different":
             effect = first_effect(result)
             return f"different: {this} differs from {reference}" + (f": {effect}" if effect else "")
@@ -77,6 +82,8 @@ def differ(result: Result) -> bool:
 
 def first_effect(result: Result) -> str:
     """The largest effect in the units of the data: an estimate."""
+    if result.tolerance is not None and result.tolerance.quantiles:
+        return gate_quantiles.first_effect(result.tolerance)
     groups = result.effects.groups
     found = groups[1].distinguishes if len(groups) > 1 else None
     if found is None:
@@ -93,7 +100,7 @@ def certified_lines(result: Result) -> list[str]:
     said = _bounds(result)
     lines = [f"certified: {said}" if said else "certified: nothing yet"]
     if result.verdict == DIFFERENT and _reached(result) < 1:
-        lines.append(f"not certified: that they differ by {_tolerance(result)} or more; the estimate is above that")
+        lines.append(f"not certified: that they differ by {_size(result)} or more; the estimate is above that")
     return lines
 
 
@@ -114,6 +121,8 @@ def value_lines(result: Result) -> list[str]:
         of = {column.column: column for column in effects.groups[place].columns}
         shown = [of[name] for name in effects.ranked_columns[:_MOST_COLUMNS] if name in of]
         lines += [f"    {named(result.names[place])}: {_described(column)}" for column in shown]
+    if result.tolerance is not None:
+        lines += gate_quantiles.value_lines(result, result.tolerance)
     return [*lines, estimates(effects)]
 
 
@@ -129,13 +138,26 @@ def _tolerance(result: Result) -> str:
     return "" if result.tolerance is None else result.tolerance.tolerance
 
 
+def _near(result: Result) -> str:
+    """What two arms that are the same have: "within 2 %", "p50 within 2 %"."""
+    return "" if result.tolerance is None else result.tolerance.near
+
+
+def _size(result: Result) -> str:
+    quantiles = result.tolerance is not None and result.tolerance.quantiles
+    return "the tolerance" if quantiles else _tolerance(result)
+
+
 def _apart(result: Result) -> float:
     return 0.0 if result.tolerance is None else float(result.tolerance.apart_distance[0, 1])
 
 
 def _reached(result: Result) -> float:
     """The certified distance from below, over the tolerance."""
-    return 0.0 if result.tolerance is None else _apart(result) / result.tolerance.eps
+    if result.tolerance is None:
+        return 0.0
+    found = result.tolerance
+    return gate_quantiles.reached(found) if found.quantiles else _apart(result) / found.eps
 
 
 def _bounds(result: Result) -> str:
@@ -143,6 +165,8 @@ def _bounds(result: Result) -> str:
     found = result.tolerance
     if found is None:
         return ""
+    if found.quantiles:
+        return gate_quantiles.bounds(found)
     low, high = float(found.apart_at_least[0, 1]), float(found.same_within[0, 1])
     unit = f" {found.unit}" if found.unit else ""
     least = f"by at least {rounded_down(low)}{unit}" if 0 < low < math.inf else ""
@@ -161,9 +185,6 @@ def _so_far(result: Result) -> str:
 def _missing(result: Result) -> str:
     """What it would take, where that can be told."""
     more = max(result.needs.values(), default=0) if result.needs else 0
-    return f"; for {_tolerance(result)} about {_rounded(more):,} more samples of each" if more else ""
-
-
-def _rounded(count: int) -> int:
-    """Two digits: an estimate should not look exact."""
-    return count if count < 10 else round(count, 1 - math.floor(math.log10(count)))
+    asked = _near(result).removeprefix("within ")
+    unit = "rows" if result.status == "exhausted" else "samples"
+    return f"; for {asked} about {two_digits(more):,} more {unit} of each" if more else ""

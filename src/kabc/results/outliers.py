@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -126,11 +127,34 @@ class OutliersResult:
         arms = [arm for arm in self.ranking if self.odd[arm]][:most]
         return {self.names[arm]: found for arm, found in against_rest(self, arms).items()}
 
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON: all arms, odd ones first."""
-        from kabc.results.outliers_words import facts
+    def to_dict(self, *, full: bool = False) -> dict[str, Any]:
+        """For JSON: all arms, odd ones first; `full` with all that `load` needs."""
+        from kabc.results.outliers_files import document_of
 
-        return facts(self)
+        return document_of(self, full=full)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the answer to one JSON file, whole or not at all. `kabc show` prints it, `load` reads it."""
+        from kabc.results.outliers_files import save_outliers
+
+        save_outliers(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> OutliersResult:
+        """Read an answer that `save` wrote.
+
+        Examples
+        --------
+        >>> import kabc, numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> result = kabc.outliers([rng.normal(3.0 * (arm == 7), 1.0, 90) for arm in range(9)], seed=0)
+        >>> result.save("odd.json")
+        >>> kabc.OutliersResult.load("odd.json").odd_names == result.odd_names
+        True
+        """
+        from kabc.results.outliers_files import load_outliers
+
+        return load_outliers(path)
 
     def __str__(self) -> str:
         from kabc.results.outliers_words import text

@@ -26,19 +26,19 @@ Number = float | Literal["inf", "-inf"] | None
 """A number in strict JSON: infinities are texts, NaN is null."""
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
     """Values have the type that is written here: no text is read as a number. Unknown fields are left aside."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
 
 
-class TupleName(_Part):
+class TupleName(Part):
     """A name that is a tuple in Python."""
 
     tuple: list[Name]
 
 
-class ObjectName(_Part):
+class ObjectName(Part):
     """A name of another Python type. It comes back as a text."""
 
     text: str
@@ -48,14 +48,14 @@ class ObjectName(_Part):
 Name = str | bool | int | float | TupleName | ObjectName | None
 
 
-class Group(_Part):
+class Group(Part):
     """One group, with the texts of its arms."""
 
     number: int = Field(ge=1, description="counted from 1, by first appearance in the order of the arms")
     arms: list[str] = Field(min_length=1)
 
 
-class Apart(_Part):
+class Apart(Part):
     """A pair of arms that was told apart."""
 
     arms: list[str] = Field(min_length=2, max_length=2)
@@ -63,7 +63,7 @@ class Apart(_Part):
     strength: float | None = Field(description="latest evidence in units of its threshold; null: not finite")
 
 
-class GuaranteePart(_Part):
+class GuaranteePart(Part):
     """Why the answer may be trusted."""
 
     strategy: str
@@ -73,7 +73,7 @@ class GuaranteePart(_Part):
     conditional_on: str = ""
 
 
-class RoundPart(_Part):
+class RoundPart(Part):
     """One round."""
 
     number: Count
@@ -86,7 +86,7 @@ class RoundPart(_Part):
 _VALUE = {"type": ["number", "boolean", "string", "null"]}
 
 
-class ArrayPart(_Part):
+class ArrayPart(Part):
     """An array: its values row by row in `data`, or the one value of all of them in `fill`.
 
     Infinities are texts, NaN is null. `arrays.unpacked` checks the values: a model would take seconds for a million.
@@ -98,7 +98,7 @@ class ArrayPart(_Part):
     fill: Annotated[Any, WithJsonSchema(_VALUE)] = None
 
 
-class EvidencePart(_Part):
+class EvidencePart(Part):
     """Evidence of N arms against the C arms in `compared`; rows are arms. See `kabc.Evidence`."""
 
     by_bets: bool = Field(description="true: values are log evidence; false: they are distances")
@@ -111,14 +111,14 @@ class EvidencePart(_Part):
     measured: ArrayPart | None = Field(default=None, description="(N, C): distances beside log evidence")
 
 
-class TracePart(_Part):
+class TracePart(Part):
     """How the evidence grew over T rounds."""
 
     n_samples: ArrayPart = Field(description="(T,): samples of all arms so far")
     strength: ArrayPart = Field(description="(T, N, N): evidence of each pair in units of its threshold")
 
 
-class AssumptionPart(_Part):
+class AssumptionPart(Part):
     """An assumption that the samples speak against."""
 
     arm: str | None = Field(description="null: all arms together")
@@ -126,7 +126,7 @@ class AssumptionPart(_Part):
     evidence: Number = Field(description="how many times as likely the samples are as if the assumption held")
 
 
-class FailuresPart(_Part):
+class FailuresPart(Part):
     """Failed tries of one arm."""
 
     count: Count
@@ -136,7 +136,7 @@ class FailuresPart(_Part):
     last: str = Field(description="what the last failure said")
 
 
-class OriginPart(_Part):
+class OriginPart(Part):
     """When the answer was found, from what, and how. Keys and passwords are hidden."""
 
     date: str = Field(description="when the run ended, in UTC, as in ISO 8601")
@@ -145,7 +145,7 @@ class OriginPart(_Part):
     version: str = Field(default="", description="of kabc")
 
 
-class ContrastPart(_Part):
+class ContrastPart(Part):
     """One way in which a group differs from the reference group."""
 
     what: Literal["ratio", "difference", "spread", "above", "below", "share"] = Field(
@@ -160,7 +160,7 @@ class ContrastPart(_Part):
     shares: list[float] | None = Field(default=None, description="in this group, in the reference group")
 
 
-class ColumnEffectPart(_Part):
+class ColumnEffectPart(Part):
     """One column of a group or arm; numbers are null for categories, which have `shares`."""
 
     column: str
@@ -174,7 +174,7 @@ class ColumnEffectPart(_Part):
     contrasts: list[ContrastPart] = Field(description="the largest standardised effect first")
 
 
-class GroupEffectPart(_Part):
+class GroupEffectPart(Part):
     """The columns of one group."""
 
     number: int = Field(ge=1)
@@ -182,7 +182,7 @@ class GroupEffectPart(_Part):
     columns: list[ColumnEffectPart]
 
 
-class ArmEffectPart(_Part):
+class ArmEffectPart(Part):
     """One arm against all other arms together: descriptive."""
 
     arm: str
@@ -194,7 +194,7 @@ class ArmEffectPart(_Part):
     columns: list[ColumnEffectPart]
 
 
-class EffectsPart(_Part):
+class EffectsPart(Part):
     """How groups and arms differ: estimates from the samples kept, no part of the guarantee. Not read back."""
 
     reference: int | None = Field(description="number of the group that others are compared with: the largest")
@@ -202,14 +202,14 @@ class EffectsPart(_Part):
     arms: list[ArmEffectPart] = Field(description="the odd ones first")
 
 
-class QuantileMarginsPart(_Part):
+class QuantileMarginsPart(Part):
     """How far apart a quantile of two arms is at most and at least, in its unit."""
 
     same_within: float | None = Field(description="null: nothing is proven yet")
     apart_at_least: float
 
 
-class VerdictPart(_Part):
+class VerdictPart(Part):
     """A pair: its verdict, and how far apart it is at most and at least, in the unit of the tolerance."""
 
     arms: Annotated[tuple[str, str], Strict(False)]
@@ -221,16 +221,19 @@ class VerdictPart(_Part):
     )
 
 
-class QuantilePart(_Part):
+class QuantilePart(Part):
     """A quantile with a tolerance of its own."""
 
     name: str = Field(description="such as p99")
     tolerance: float = Field(gt=0, description="the largest difference that does not matter, in its unit")
     unit: str = Field(description="of the tolerance and of margins")
+    estimates: list[Number] | None = Field(
+        default=None, description="the quantile of the samples of each arm: an estimate; in the order of the arms"
+    )
     matrices: dict[str, ArrayPart] | None = Field(default=None, description="margins of all pairs, (N, N)")
 
 
-class TolerancePart(_Part):
+class TolerancePart(Part):
     """An answer within a tolerance."""
 
     said: str = Field(description="the tolerance: 2 %")
@@ -247,7 +250,7 @@ class TolerancePart(_Part):
     matrices: dict[str, ArrayPart] | None = Field(default=None, description="verdicts and margins of all pairs, (N, N)")
 
 
-class Document(_Part):
+class Document(Part):
     """A result of kabc. Without `told_apart`, `rounds`, `evidence`, `samples` and `trace` it is the short form."""
 
     model_config = ConfigDict(title="kabc result")

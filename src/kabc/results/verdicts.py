@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, QuantileVerdicts, Verdicts
-from kabc.results.arrays import number, packed, unpacked
+from kabc.results.arrays import number, packed, unnumbered, unpacked
 from kabc.results.schema import QuantilePart, TolerancePart
 
 MOST_LISTED = 60  # arms; of more, pairs are listed in saved files only
@@ -38,6 +38,7 @@ def verdicts_document(found: Verdicts, keys: Sequence[str], *, full: bool) -> di
 
 def _quantile(one: QuantileVerdicts, *, full: bool) -> dict[str, Any]:
     said: dict[str, Any] = {"name": one.name, "tolerance": float(one.tolerance), "unit": one.unit}
+    said["estimates"] = None if one.estimates is None else [number(float(value)) for value in one.estimates]
     return said | ({"matrices": {name: packed(getattr(one, name)) for name in _OF_QUANTILES}} if full else {})
 
 
@@ -66,7 +67,10 @@ def _quantile_of(part: QuantilePart, shape: tuple[int, int]) -> QuantileVerdicts
     if part.matrices is None or part.matrices.keys() != set(_OF_QUANTILES):
         raise ValueError(f"tolerance.quantiles.matrices: it must hold {' and '.join(_OF_QUANTILES)}")
     margins = {name: unpacked(one, shape, "float") for name, one in part.matrices.items()}
-    return QuantileVerdicts(part.name, part.tolerance, part.unit, **margins)
+    if part.estimates is not None and len(part.estimates) != shape[0]:
+        raise ValueError(f"tolerance.quantiles.estimates: there must be {shape[0]}, one for each arm")
+    estimates = None if part.estimates is None else np.array([unnumbered(one) for one in part.estimates])
+    return QuantileVerdicts(part.name, part.tolerance, part.unit, **margins, estimates=estimates)
 
 
 def verdicts_of(part: TolerancePart | None, keys: Sequence[str]) -> Verdicts | None:

@@ -10,12 +10,13 @@ import numpy as np
 
 from kabc.core.arrays import Array
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
-from kabc.core.words import counted, named, percent, plural
+from kabc.core.words import counted, named, percent, plural, two_digits
 
 if TYPE_CHECKING:
     from kabc.results.values import Result
 
 _MOST = 6  # arms that are named
+ENDS = {"exhausted": "all rows read", "budget": "the budget is spent"}
 
 
 def decided_claim(result: Result, found: Verdicts) -> str:
@@ -24,6 +25,23 @@ def decided_claim(result: Result, found: Verdicts) -> str:
     near = _near(found) if _joined(result) else "all arms differ"
     other = f", {_apart(result, found)}" if len(result.groups) > 1 and _joined(result) else ""
     return f"{groups}, {near}{other}; wrong with probability at most {percent(result.delta)}"
+
+
+def open_claim(result: Result, found: Verdicts) -> str:
+    """How far it got, for the first line of an answer that ran out of rows or money; empty if nothing is proven."""
+    near = _any_two(found, [_numbers(result, group) for group in result.groups])
+    if not near:
+        return ""
+    whose = "" if len(result.groups) == 1 else " of a group"
+    so_far = near.replace("any two", f"any two arms{whose}", 1)
+    more = max(result.needs.values(), default=0) if result.needs else 0
+    asked = found.near.removeprefix("within ")
+    takes = f"; for {asked} about {two_digits(more):,} more {_unit(result)} of each arm" if more else ""
+    return f"undecided: {so_far}, {ENDS[result.status]}{takes}; the groups are a guess"
+
+
+def _unit(result: Result) -> str:
+    return "rows" if result.status == "exhausted" else "samples"
 
 
 def _apart(result: Result, found: Verdicts) -> str:
@@ -60,7 +78,7 @@ def verdict_counts(found: Verdicts) -> dict[str, int]:
 
 def margin_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> str:
     """How far apart two arms of a group are at most, as far as it is proven: "any two within 4.1 %"."""
-    near = _any_two(found, _numbers(result, group))
+    near = _any_two(found, [_numbers(result, group)])
     return f"proven so far: {near}" if near else ""
 
 
@@ -71,7 +89,7 @@ def margins_of(result: Result, found: Verdicts, group: Sequence[Hashable]) -> li
     least = float(found.apart_at_least[np.ix_(arms, others)].min(initial=math.inf))
     known = 0 < least < math.inf
     far = f"{f'at least {rounded_down(least)} {found.unit}'.rstrip()} from any other arm" if known else ""
-    return [*filter(None, [_any_two(found, arms), far])]
+    return [*filter(None, [_any_two(found, [arms]), far])]
 
 
 def _numbers(result: Result, group: Sequence[Hashable]) -> list[int]:
@@ -79,19 +97,19 @@ def _numbers(result: Result, group: Sequence[Hashable]) -> list[int]:
     return [place[name] for name in group]
 
 
-def _any_two(found: Verdicts, arms: Sequence[int]) -> str:
-    """What any two of these arms are proven to have; empty if nothing is."""
-    if len(arms) < 2:
+def _any_two(found: Verdicts, groups: Sequence[Sequence[int]]) -> str:
+    """What any two arms of one of these groups are proven to have; empty if nothing is."""
+    if all(len(arms) < 2 for arms in groups):
         return ""
     if found.quantiles:
-        return _quantiles_of(found, arms)
-    most = float(_among(found.same_within, arms).max(initial=0.0))
+        return _quantiles_of(found, groups)
+    most = _worst(found.same_within, groups)
     return f"any two within {rounded_up(most)} {found.unit}".rstrip() if math.isfinite(most) else ""
 
 
-def _quantiles_of(found: Verdicts, arms: Sequence[int]) -> str:
+def _quantiles_of(found: Verdicts, groups: Sequence[Sequence[int]]) -> str:
     """ "any two have p50 within 1.4 %; nothing is known of p99"."""
-    sizes = [float(_among(one.same_within, arms).max()) for one in found.quantiles]
+    sizes = [_worst(one.same_within, groups) for one in found.quantiles]
     known = [
         one.within(rounded_up(size)) for one, size in zip(found.quantiles, sizes, strict=True) if math.isfinite(size)
     ]
@@ -134,5 +152,6 @@ def _rounded(size: float, towards: Callable[[float], int]) -> str:
     return f"{towards(round(size / digit, 6)) * digit:.6g}"
 
 
-def _among(values: Array, arms: Sequence[int]) -> Array:  # (N, N)
-    return values[np.ix_(arms, arms)]
+def _worst(values: Array, groups: Sequence[Sequence[int]]) -> float:  # (N, N)
+    """The largest value of two arms of one group."""
+    return max(float(values[np.ix_(arms, arms)].max(initial=0.0)) for arms in groups)

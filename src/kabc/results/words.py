@@ -66,6 +66,10 @@ def _claim(result: Result) -> tuple[str, str]:
         return _doubt(result) if result.assumptions else (gate.claim(result), "")
     if result.status == "decided" and result.tolerance is not None and not result.conditional_on:
         return within.decided_claim(result, result.tolerance), ""
+    if result.status in within.ENDS and result.tolerance is not None and not result.assumptions:
+        said = within.open_claim(result, result.tolerance)
+        if said:
+            return said, ""
     if result.status == "decided":
         condition = (
             f"if {result.conditional_on}" if result.conditional_on else "under the assumptions of the certificate"

@@ -11,20 +11,22 @@ from typing import cast
 from kabc.arms.pooled import PooledDraws
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
-from kabc.core.tolerances import parse
 from kabc.core.words import did_you_mean
 from kabc.results.values import Result
 from kabc.running.cluster import run_on
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.intake import Intake
-from kabc.running.pooling import codes_of, pooled_sources
+from kabc.running.pooling import pooled_sources
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
 from kabc.running.strings import Strings
+from kabc.running.tolerances import read_tolerance
 from kabc.running.workers import Place
-from kabc.strategies.gate.strategy import PILOT
+from kabc.strategies.gate.strategy import LINGER, PILOT
+from kabc.strategies.tolerance.quantiles import FIRST
+from kabc.strategies.tolerance.reading import is_about_quantiles
 
 REST = "rest"  # all other arms
 
@@ -70,7 +72,7 @@ def check(
         arrays it holds all rows, in random order. Of functions, commands and endpoints each sample comes from one of
         them, chosen at random.
     tolerance : str, number, mapping, function or KernelDistance
-        The smallest difference that matters, as for `kabc.cluster`.
+        The smallest difference that matters, as for `kabc.cluster`; of quantiles as well, such as {"p99": "10%"}.
     delta : float, optional
         Largest probability of a wrong answer, in (0, 1]. Default: 0.05.
     max_samples : int, optional
@@ -107,7 +109,6 @@ def check(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    _expect_pilot(max_samples, block if isinstance(block, int) else 1)
     place = Place(workers, None, "redraw")
     show = Ticker.of(progress)
     reading = Reading(arm, values, types, missing, order, where)
@@ -120,8 +121,14 @@ def check(
         _expect_block(block, sources)
         strings = Strings(types if opened is arms else None)
         intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
-        if intake.columns:
-            settings = replace(settings, tolerance=parse(tolerance, intake.columns, codes_of(opened)))
+        settings = read_tolerance(settings, intake, types)
+        if watch and any(one.remaining is None for one in sources.arms):
+            settings = replace(settings, options={**settings.options, "linger": LINGER})
+        if is_about_quantiles(settings.tolerance, intake.columns):
+            _expect_first(max_samples, 2 * FIRST, "")
+        else:
+            pilot = 2 * PILOT * (block if isinstance(block, int) else 1)
+            _expect_first(max_samples, pilot + 1, f", {pilot:,} of them for a pilot, which is not tested")
         return replace(run_on(settings, sources, intake, place, show, on_round, started), reference=reference)
     except Exception as error:
         so_far = getattr(error, "result", None)
@@ -138,13 +145,11 @@ def _expect_block(block: object, sources: Sources) -> None:
         raise SettingsError("block='auto' cannot look into a pool of several arms without an end; pass a length")
 
 
-def _expect_pilot(max_samples: object, block: int) -> None:
+def _expect_first(max_samples: object, needed: int, why: str) -> None:
     """Refuse a budget that is spent before anything is tested."""
-    pilot = 2 * PILOT * block
-    if max_samples is not None and whole_number("max_samples", max_samples, 1) <= pilot:
+    if max_samples is not None and whole_number("max_samples", max_samples, 1) < needed:
         raise SettingsError(
-            f"max_samples={max_samples} is not more than the {pilot:,} samples of the pilot of a check, which are not "
-            "tested; raise it, or leave it out"
+            f"max_samples={max_samples} is too small: {needed:,} are needed at least{why}; raise it, or leave it out"
         )
 
 

@@ -24,6 +24,7 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources
 from kabc.running.steps import run_here
 from kabc.running.strings import Strings
+from kabc.running.tolerances import read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.workers import Place
 from kabc.strategies.base import Strategy
@@ -222,6 +223,7 @@ def cluster(
         strings = Strings(types if opened is arms else None) if settings.bets else None
         watched = Watch(len(sources), settings.seed, paired=settings.paired) if watch else None
         intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
+        settings = read_tolerance(settings, intake, types)
         return run_on(settings, sources, intake, place, show, on_round, started)
     finally:
         show.done()

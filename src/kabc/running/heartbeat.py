@@ -7,6 +7,7 @@ frozen hears at its first beat what it has lost meanwhile.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
@@ -45,6 +46,7 @@ class Heartbeat:
         self._lost: set[int] = set()
         self._has_step = False
         self._silent = False  # the store did not answer the last time
+        self._beaten = time.time()  # this clock goes on while the machine sleeps
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kabc heartbeat", daemon=True)
 
@@ -90,6 +92,14 @@ class Heartbeat:
         with self._lock:
             self._has_step = has
 
+    def catch_up(self) -> None:
+        """Renew at once what should have been renewed long ago: the machine was asleep, or this process frozen.
+
+        To be called before more is leased. Otherwise a worker would be given its own lapsed leases anew.
+        """
+        if not 0 <= time.time() - self._beaten <= self.seconds:
+            self._beat()
+
     # ------------------------------------------------------------ the thread
 
     def _run(self) -> None:
@@ -104,13 +114,14 @@ class Heartbeat:
 
     def _beat(self) -> None:
         with self._lock:
-            held, had_step = dict(self._held), self._has_step
+            held, had_step, began = dict(self._held), self._has_step, time.time()
         kept = self._storage.renew(self._study, self.worker, held, self.seconds)
         lost_step = had_step and not self._storage.take_step(self._study, self.worker, self.seconds)
         with self._lock:
             gone = [ticket for ticket in held if ticket not in kept]
             self._lost |= {ticket for ticket in gone if self._held.get(ticket) == held[ticket]}
             self._has_step = self._has_step and not lost_step
+            self._beaten = began
 
     def _tell(self, *, silent: bool, line: str) -> None:
         if silent != self._silent and self._say is not None:

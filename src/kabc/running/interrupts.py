@@ -97,12 +97,12 @@ def sigterm_interrupts() -> Interrupts:
 
 
 @contextmanager
-def run_interrupts(show: Ticker) -> Iterator[Interrupts]:
+def run_interrupts(show: Ticker, *, all_signals: bool = False) -> Iterator[Interrupts]:
     """For a run: what its command has set up, else its own. A run within a run has its own."""
     if _offered and threading.current_thread() is threading.main_thread():
         yield _offered.pop()
     else:
-        with Interrupts(show) as interrupts:
+        with Interrupts(show, all_signals=all_signals) as interrupts:
             yield interrupts
 
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from kabc.arms.failures import SpendError
 from kabc.arms.tallies import with_counts
 from kabc.core.arrays import Array, Mask
-from kabc.core.embeddings.pilots import pilot_features
 from kabc.core.errors import ArmError, KabcError, SettingsError
 from kabc.core.tolerances import Equivalents, KernelDistance, Tolerance, parse
 from kabc.core.words import counted
@@ -28,10 +27,11 @@ from kabc.running.settings import AUTO, Settings
 from kabc.running.shift import Shift
 from kabc.running.sources import Sources
 from kabc.running.steps import Script, Stepper, run_here
+from kabc.running.tolerances import Kinds
 from kabc.strategies.base import checked_samples, in_blocks
 from kabc.strategies.outliers import OddOnes, usual
 from kabc.strategies.tolerance.reading import by_distance
-from kabc.strategies.tolerance.ruler import Ruler, ruler_of
+from kabc.strategies.tolerance.ruler import Ruler, blind_features, code_places, ruler_of
 from kabc.study.ledger import private_ledger
 
 PILOT, PILOT_OF_ARM = 120, 5  # samples of the pilot: in all, and of each arm at least
@@ -102,13 +102,13 @@ class OddRounds:
         sources: Sources,
         intake: Intake,
         fdr: float,
-        categories: Sequence[str],
+        kinds: Kinds,
         show: Ticker,
     ) -> None:
         self._settings, self._sources, self._fdr, self._show = settings, sources, fdr, show
         self._intake = intake
         self._extent: Extent | None = None
-        self._categories = categories
+        self._kinds = kinds
         self._number = PILOT_ROUND
         self._notes: list[str] = []
         self._found: OddOnes | None = None
@@ -228,16 +228,24 @@ class OddRounds:
         block, said = self._intake.block, self._said
         level = math.log(len(self._sources) / self._fdr)
         rows = np.concatenate([one.reshape(len(one) * block, -1) for one in pilot])
-        kernel = pilot_features(rows, seed=self._settings.seed) if said is None else None
+        codes = code_places(columns, self._kinds.categories)
+        kernel = blind_features(rows, codes, self._settings.seed) if said is None else None
         tolerance = KernelDistance(1.0) if said is None else said  # without a tolerance, eps is not used
         ruler, units = ruler_of(
-            pilot, tolerance, columns, kernel=kernel, log_inverse_alpha=level, seed=self._settings.seed, block=block
+            pilot,
+            tolerance,
+            columns,
+            kernel=kernel,
+            log_inverse_alpha=level,
+            seed=self._settings.seed,
+            block=block,
+            categories=self._kinds.categories,
         )
         return ruler, None if said is None else units
 
     def _parsed(self, columns: Sequence[str]) -> Tolerance | None:
         given = self._settings.tolerance
-        return None if given is None else by_distance(parse(given, columns, self._categories))
+        return None if given is None else by_distance(parse(given, columns, *self._kinds))
 
     def _enough(self) -> int | None:
         """Samples (blocks) of each arm that find an arm twice the tolerance away; None without a tolerance."""

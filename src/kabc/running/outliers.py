@@ -17,6 +17,7 @@ from kabc.running.progress import ShowLine, Ticker
 from kabc.running.settings import Settings, seed_or_fresh
 from kabc.running.sources import Arms, Sources
 from kabc.running.strings import Strings
+from kabc.running.tolerances import kinds_of, read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.workers import Workers
 
@@ -98,8 +99,9 @@ def outliers(
         watched = Watch(len(sources), settings.seed, paired=bool(sources.paired)) if watch else None
         intake = Intake(sources.names, sources.facts, settings.seed, strings, watched)
         sources.workers = Workers.of(None, workers, sources.arms)
-        categories = [name for name, kind in getattr(opened, "types", {}).items() if kind != "number"]
-        rounds = OddRounds(settings, sources, intake, level, categories, show)
+        settings = read_tolerance(settings, intake, types)
+        kinds = kinds_of(intake.columns, sources.facts.types)
+        rounds = OddRounds(settings, sources, intake, level, kinds, show)
         with run_interrupts(show) as interrupts:
             try:
                 result = rounds.result(interrupts, started)

@@ -48,12 +48,6 @@ def pooled_sources(
     return sources, PoolWatch(cast(Any, pool), seed) if several else Watch(len(sources), seed)
 
 
-def codes_of(opened: Arms) -> list[str]:
-    """Columns of categories and texts: they have no size that could change by 2 %."""
-    types: Mapping[str, str] = getattr(opened, "types", {})
-    return [column for column, kind in types.items() if kind != "number"]
-
-
 def _made(given: Sequence[tuple[Hashable, ArmLike]], wanted: set[Hashable], seed: int) -> dict[Hashable, Arm]:
     """The arms that are drawn. Their rows are shuffled with keys that no draw has."""
     keyed = enumerate(given)

@@ -46,6 +46,7 @@ class Settings:
     check_k: bool | None = None
     tolerance: object = None
     columns: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()  # columns that hold codes
 
     @property
     def chosen(self) -> str | Strategy:
@@ -185,7 +186,7 @@ class Settings:
         if self.chosen != TOLERANCE:
             return dict(self.options)
         named = {"tolerance": self.tolerance, "columns": self.columns, "kernel": self.kernel, "seed": self.seed}
-        return dict(self.options) | named
+        return dict(self.options) | named | {"categories": self.categories}
 
     def build(self, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
         """The strategy for these arms. `affordable`: samples of each arm that budget and pools allow."""

@@ -107,6 +107,8 @@ class Shift:
 
     def lease(self, want: int) -> Sequence[Ticket]:
         """Hand in what is done, and lease up to so many more tickets."""
+        if self._heart is not None:
+            self._heart.catch_up()
         finished, self._finished = self._finished, []
         try:
             answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
@@ -166,7 +168,7 @@ class Shift:
     def draw(self, ticket: Ticket) -> None:
         """Draw a ticket here, unless it belongs to somebody else by now."""
         if self._heart is not None and ticket.id in self._heart.lost:
-            del self._held[ticket.id]
+            self._held.pop(ticket.id, None)
             self._heart.release([ticket.id])
             return
         # stopping it would leave out slow draws more often than others; a private run is over with it in any case
@@ -198,7 +200,7 @@ class Shift:
         n_paid = getattr(self.sources.arms[ticket.arm], "n_paid", paid) - paid
         worker, ended = self._ledger.worker, time.time()
         self._finished.append(Draw(ticket.id, ticket.lease, worker, rows, began, ended, max(n_paid, 0)))
-        del self._held[ticket.id]
+        self._held.pop(ticket.id, None)
         self._drawn[ticket.arm] += ticket.count
         self._n_done += 1
         self._n_samples += ticket.count

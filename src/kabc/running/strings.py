@@ -34,6 +34,7 @@ class Strings:
         self._types = cast(Mapping[str, Kind], types or {})
         self.encoder: Encoder | None = None  # None: no texts, or none seen yet
         self.decided = False
+        self.tolerance: object = None  # of the run, where it could not be read without knowing the columns
         self.notes: tuple[str, ...] = ()
 
     def decide(self, samples: Sequence[ArrayLike]) -> None:
@@ -58,10 +59,23 @@ class Strings:
         alike = [table for table in tables if table.shape[1] == width]  # others are refused when they are encoded
         looks = {name: _kind(np.concatenate([table[:, place] for table in alike])) for place, name in enumerate(names)}
         self.encoder = Encoder(names, {name: self._types.get(name, looks[name]) for name in names})
+        if self.tolerance is not None:
+            self._refuse_tolerance(self.encoder)
         undeclared = any(name not in self._types and kind != "number" for name, kind in looks.items())
         n_seen = counted(sum(map(len, alike)), "sample")
         how = f" (as the first {n_seen} look; types= can say otherwise)" if undeclared else ""
         self.notes = (f"texts: {self.encoder.describe()}{how}",)
+
+    def _refuse_tolerance(self, encoder: Encoder) -> None:
+        """A tolerance was taken to be about numbers."""
+        column, kind = next((name, kind) for name, kind in encoder.types.items() if kind != "number")
+        one = len(encoder.types) == 1
+        cure = f"say types={{{column!r}: {kind!r}}}" if one else "compare them as a table, with arm= and types="
+        raise SettingsError(
+            f"tolerance {describe(self.tolerance)}: the arms return texts in {column!r} (they look like {kind}), and "
+            f"what a tolerance means for them must be clear before the first sample; {cure}, and a tolerance such as "
+            "'1% outliers'"
+        )
 
     def numbers(self, rows: ArrayLike) -> ArrayLike:
         """The samples of one arm as numbers; as they are where there are no texts."""

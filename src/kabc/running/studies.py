@@ -23,6 +23,7 @@ from kabc.running.shift import LEASE_SECONDS, Shift
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Sources
 from kabc.running.strings import Strings
+from kabc.running.tolerances import read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.worker import Worker
 from kabc.storage.contract import Storage, StudyRecord
@@ -71,6 +72,7 @@ def run_of(
     if sources is not None:
         sources.facts = facts
     intake = Intake(spec.names, facts, spec.seed, strings, watched)
+    settings = read_tolerance(settings, intake, spec.types)
     intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
     return Run(
         settings,

@@ -33,6 +33,7 @@ OFF = "not watched: whether samples of one arm are independent of each other and
 _ON = f"watched: samples of an arm come in no particular order; a false alarm has probability at most {percent(ALARM)}"
 
 _ENOUGH = 40  # samples of an arm in which a strong dependence (0.8 of one sample on the next) is nearly always seen
+_DRIFT = 20.0  # over the root of n: standard deviations of a steady drift over n samples that three of four runs see
 _MOST_COLUMNS = 10
 _DENSE = 1000  # first samples, or blocks, of an arm that are all looked at; then every second, fourth, ... one
 _MOST_NUMBERS = 4_000_000  # of all arms: 32 MB
@@ -95,9 +96,18 @@ class Watch:
         units = sorted(heard // self.block for heard in self._heard if heard)
         n = units[(len(units) - 1) // 2] if units else _ENOUGH  # a typical arm: one tiny pool is no sign
         if n >= _ENOUGH:
-            return (_ON,)
+            return (_ON, *self._unseen())
         few = f"{FEW_SAMPLES} only a strong dependence or drift would show in {counted(n, 'sample')} of an arm"
         return (_ON, few)
+
+    def _unseen(self) -> tuple[str, ...]:
+        """Which drift of a live arm may have been missed. Of pools, all rows were looked at."""
+        live = sorted(heard // self.block for arm, heard in enumerate(self._heard) if heard and arm not in self._pools)
+        if not live:
+            return ()
+        n = live[(len(live) - 1) // 2]
+        size = float(f"{_DRIFT / math.sqrt(n):.1g}")
+        return (f"not seen by the watch: a drift by less than about {size:g} standard deviations over {n:,} samples",)
 
     def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
         """What the samples refute, the strongest first; all arms together before single arms."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from kabc.arms.failures import SpendError
 from kabc.core.errors import SettingsError
 from kabc.core.settings import positive_number, whole_number
 from kabc.results.origin import origin_now
@@ -22,6 +24,7 @@ from kabc.running.sources import Arms
 from kabc.running.worker import Worker, unserved_line
 from kabc.running.workers import Workers
 from kabc.storage.contract import Storage, StudyRecord
+from kabc.storage.errors import StorageError
 from kabc.storage.opening import open_storage
 from kabc.study.facts import Facts
 from kabc.study.spec import Spec
@@ -139,12 +142,16 @@ class _Duty:
         started, name = time.perf_counter(), worker_name()
         state: Left = "left"
         try:
-            with run_interrupts(self._show):
+            with run_interrupts(self._show, all_signals=True):
                 state = self._work(name)
         except KeyboardInterrupt:
-            self._show.now("told to leave: what was drawn is handed in, the rest was given back")
+            self._show.now("told to leave: what was drawn is handed in, the rest is given back")
+        except SpendError as error:
+            self._show.now(f"{error}; what was drawn is handed in, the rest is left to other workers")
         finally:
             self._sources.close()
+            with suppress(StorageError):  # what a signal cut short: its leases lapse by themselves otherwise
+                self._storage.bury(self._record.id, name, counted=False)
         seconds = time.perf_counter() - started
         return Worked(name, state, self._n_draws, self._n_samples, self._n_superseded, seconds)
 

@@ -135,7 +135,7 @@ REFUSED: list[tuple[object, list[str], str]] = [
     ({"p50": 1, "median": 2}, ONE, "stands there twice"),
     ({"p50": "1 sd"}, ONE, "must be in per cent or in the unit of the column"),
     ({"p50": "1% outliers"}, ONE, "must be in per cent or in the unit of the column"),
-    (True, ONE, r"True is not understood; say '2%', .*kabc.KernelDistance\(0.1\)"),
+    (True, ONE, r"True is not understood; say '2%', .*'0.1 kernel distance'"),
     (None, ONE, "not understood"),
     ([2], ONE, "not understood"),
     (kabc.KernelDistance, ONE, "not understood"),
@@ -163,9 +163,38 @@ def test_categories_have_no_size() -> None:
         parse("2%", ["country"], categories=["country"])
     with pytest.raises(kabc.SettingsError, match="country holds categories"):
         parse({"country": "2%"}, ["country", "latency"], categories=["country"])
+    with pytest.raises(kabc.SettingsError, match=r"country holds categories.*'1% outliers'"):
+        parse({"p50": "2%"}, ["country"], categories=["country"])
+    with pytest.raises(kabc.SettingsError, match="note holds texts"):
+        parse("2%", ["note[0]", "note[1]"], texts=["note[0]", "note[1]"])
     mixed = parse("2%", ["country", "latency"], categories=["country"])
     assert isinstance(mixed, ByExample)
     assert mixed.parts[0].names == ("latency",)
+
+
+def test_outliers_of_a_category_are_categories_that_were_never_seen() -> None:
+    alone = parse("5% outliers", ["country"], categories=["country"])
+    named = parse({"country": "5% outliers"}, ["country", "latency"], categories=["country"])
+    for found, pool in ((alone, np.array([[3.0]] * 4)), (named, np.array([[3.0, 1.0]] * 4))):
+        assert isinstance(found, ByExample)
+        up, down = found.moved(pool)
+        assert (up.share, up.rows[0, 0], down.rows[0, 0]) == (0.05, 4.0, 2.0)  # also where all are the same
+        assert np.array_equal(up.rows[:, 1:], pool[:, 1:])
+    both = parse("5% outliers", ["country", "latency"], categories=["country"])
+    assert isinstance(both, ByExample) and both.parts[0].names == ("latency",)
+    texts = parse("5% outliers", ["note[0]", "note[1]"], texts=["note[0]", "note[1]"])
+    assert isinstance(texts, ByExample) and texts.parts[0].places == (0, 1)
+
+
+def test_a_kernel_distance_can_be_said_as_a_text() -> None:
+    assert parse("0.1 kernel distance", ["latency"]) == kabc.KernelDistance(0.1)
+    assert parse(" 0.1  Kernel Distance ", ["a", "b"], categories=["a", "b"]) == kabc.KernelDistance(0.1)
+    with pytest.raises(kabc.SettingsError, match="has no unit"):
+        parse("2% kernel distance", ["latency"])
+    with pytest.raises(kabc.SettingsError, match="is 0"):
+        parse("0 kernel distance", ["latency"])
+    with pytest.raises(kabc.SettingsError, match="does not begin with a number"):
+        parse("kernel distance", ["latency"])
 
 
 def test_indicators_of_missing_values_are_no_numbers() -> None:

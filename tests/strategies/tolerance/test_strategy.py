@@ -207,3 +207,16 @@ def test_a_number_of_groups_that_is_too_large_ends_as_the_same_within_the_tolera
 def test_each_part_has_half_of_delta() -> None:
     strategy = Either(4, 2, 0.04, tolerance="1 sd")
     assert strategy.exact.delta == strategy.within.delta == 0.02
+
+
+def test_with_k_the_forecast_is_that_of_the_answer_that_comes_first() -> None:
+    strategy = Either(4, 2, 0.05, tolerance="0.5 sd")
+    rng, totals = np.random.default_rng(0), []
+    while not strategy.stopped:
+        strategy.tell({arm: rng.normal(0.0, 1.0, n) for arm, n in strategy.ask().items()})  # one group: K is wrong
+        more = strategy.forecast
+        if more is not None:
+            assert strategy.exact.forecast is not None or more.sum() <= strategy.n_samples
+            totals.append(strategy.n_samples + more.sum())
+    assert strategy.forecast is None
+    assert totals and 0.5 < totals[-1] / strategy.n_samples < 2

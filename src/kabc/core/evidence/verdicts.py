@@ -23,6 +23,8 @@ class QuantileVerdicts:
     unit : as it stands behind a number: "%".
     same_within, apart_at_least : bounds on the difference from above (infinite: none yet) and below (0: none yet), in
         `unit`, (N, N).
+    estimates : the quantile of the samples of each arm, in the unit of the column, without any promise, (N,); None: not
+        known.
     """
 
     name: str
@@ -30,6 +32,7 @@ class QuantileVerdicts:
     unit: str
     same_within: Array  # (N, N)
     apart_at_least: Array  # (N, N)
+    estimates: Array | None = None  # (N,)
 
     def within(self, size: str) -> str:
         """This quantile with a size, in words: "p99 within 8 %"."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from kabc.core.arrays import Array
+from kabc.core.tolerances.quantiles import QuantileTolerance
 from kabc.core.tolerances.tolerance import ByExample, KernelDistance, Tolerance
 from kabc.core.tolerances.units import OUTLIERS
 
@@ -17,14 +18,16 @@ _MOST_OUTLIERS, _LARGEST_DISTANCE = 50.0, 1.0
 _MODERATE = (0.02, 2.0)  # standard deviation over the mean: per cent mean something to people
 
 
-def multiples(tolerance: Tolerance) -> list[Tolerance]:
+def multiples(tolerance: Tolerance | QuantileTolerance) -> list[Tolerance | QuantileTolerance]:
     """Half of it, itself, twice and five times it, as far as these are tolerances; of a function only itself."""
     return [one for factor in FACTORS if (one := _times(tolerance, factor)) is not None]
 
 
-def _times(tolerance: Tolerance, factor: float) -> Tolerance | None:
+def _times(tolerance: Tolerance | QuantileTolerance, factor: float) -> Tolerance | QuantileTolerance | None:
     if factor == 1:
         return tolerance
+    if isinstance(tolerance, QuantileTolerance):
+        return replace(tolerance, sizes=tuple(factor * size for size in tolerance.sizes))
     if isinstance(tolerance, KernelDistance):
         eps = tolerance.eps * factor
         return KernelDistance(eps) if eps <= _LARGEST_DISTANCE else None

@@ -126,7 +126,7 @@ class ByExample(Tolerance):
 
     def why_invisible(self, pool: Array, arms: Arms = None) -> str:
         spread = spreads(pool, arms)
-        for part in self.parts:
+        for part in (one for one in self.parts if not one.codes):
             values = pool[:, list(part.places)]
             which = f"column {named(part.names[0])}" if len(part.names) == 1 else "every column"
             if part.unit is PERCENT and not values.any():

@@ -7,7 +7,7 @@ smallest size that makes the distance counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,9 +130,14 @@ class Equivalents:
 
 
 def equivalents(
-    tolerance: Tolerance, pool: Array, phi: Features, columns: Sequence[str], arms: Arms = None
+    tolerance: Tolerance,
+    pool: Array,
+    phi: Features,
+    columns: Sequence[str],
+    arms: Arms = None,
+    codes: Collection[int] = (),
 ) -> Equivalents:  # (n, d), (n,)
-    """The distance of a tolerance on this pool, in other units.
+    """The distance of a tolerance on this pool, in other units; columns of codes have outliers only.
 
     Takes about 100 calls of `phi` on the pool, and 20 for each of at most 12 columns. With more columns than that, only
     changes of all of them together are shown.
@@ -144,7 +149,12 @@ def equivalents(
     several = [([i], name) for i, name in enumerate(names)]
     if len(names) > _MOST_COLUMNS:
         several = [(list(range(len(names))), "all columns together")]
-    shown = tuple(_column(eps, rows, spread, phi, places, name) for places, name in several)
+    shown = tuple(
+        _codes(eps, rows, phi, places, name)
+        if set(places) <= set(codes)
+        else _column(eps, rows, spread, phi, [place for place in places if place not in codes], name)
+        for places, name in several
+    )
     if isinstance(tolerance, ByExample):
         curve = _own_curve(tolerance, rows, own, phi)
         return Equivalents(eps, tolerance.unit, shown, curve)
@@ -158,6 +168,13 @@ def _own_curve(tolerance: ByExample, rows: Array, arms: Arms, phi: Features) -> 
     before = phi(rows).mean(axis=0)
     table = Curve.of(times, lambda factor: smallest_distance(before, tolerance.moved(rows, arms, factor), phi))
     return Curve(table.sizes * tolerance.size, table.distances)
+
+
+def _codes(eps: float, rows: Array, phi: Features, places: list[int], name: str) -> ColumnEquivalents:
+    """Codes can only be replaced by others."""
+    change = Change(OUTLIERS, 100.0, tuple(places), (name,), codes=True)
+    everything = smallest_distance(phi(rows).mean(axis=0), [*change.moved(rows, spreads(rows))], phi)
+    return ColumnEquivalents(name, None, None, None, None if everything < eps else 100 * eps / everything)
 
 
 def _column(eps: float, rows: Array, spread: Array, phi: Features, places: list[int], name: str) -> ColumnEquivalents:

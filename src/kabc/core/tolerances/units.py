@@ -7,7 +7,8 @@
 | `SHIFT`    | plus size                            | minus size                      | in the unit of the column    |
 | `OUTLIERS` | a share becomes far larger values    | a share becomes far smaller     | per cent of the samples      |
 
-Far means: as far beyond the largest (smallest) value of the pool as the pool is wide.
+Far means: as far beyond the largest (smallest) value of the pool as the pool is wide. For codes of categories, it is a
+code that the pool does not have.
 """
 
 from __future__ import annotations
@@ -68,6 +69,12 @@ def _far(values: Array, spread: Array, size: float) -> tuple[Array, Array]:
     return np.broadcast_to(2 * high - low, shape), np.broadcast_to(2 * low - high, shape)
 
 
+def _unseen(values: Array, spread: Array, size: float) -> tuple[Array, Array]:
+    """Codes that are not in the pool."""
+    shape = values.shape
+    return np.broadcast_to(values.max(axis=0) + 1, shape), np.broadcast_to(values.min(axis=0) - 1, shape)
+
+
 PERCENT = Unit("percent", 0.0, 1e5, _times, "%", "%")
 SD = Unit("sd", 0.0, 1e4, _deviations, "standard deviation", "standard deviations")
 SHIFT = Unit("shift", 0.0, _MOST, _shift, "", "")
@@ -82,6 +89,7 @@ class Change:
     size: float
     places: tuple[int, ...]
     names: tuple[str, ...]  # of these columns
+    codes: bool = False  # only equality matters: a value far away is one that the pool does not have
 
     def times(self, factor: float) -> Self:
         """The same change, larger or smaller; as large as the unit allows at most."""
@@ -93,7 +101,8 @@ class Change:
         share = self.size / 100 if self.unit is OUTLIERS else 1.0
         up, down = pool.copy(), pool.copy()
         with np.errstate(over="ignore"):
-            more, less = self.unit.both(pool[:, places], spread[places], self.size)
+            both = _unseen if self.codes else self.unit.both
+            more, less = both(pool[:, places], spread[places], self.size)
         up[:, places], down[:, places] = np.clip(more, -_MOST, _MOST), np.clip(less, -_MOST, _MOST)
         return Moved(up, share), Moved(down, share)
 

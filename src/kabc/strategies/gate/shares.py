@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from kabc.core.evidence.quantiles import SIDES
+
 APART = 0.2  # part of delta for "at least so far apart"
 FINER = (1.0, 8.0)  # bets on sameness are tuned for the tolerance, and for an eighth of it
 TUNED = (0.9, 0.1)  # parts of their error probability
@@ -39,3 +41,31 @@ class GateShares:
     def apart_limit(self) -> float:
         """Log evidence for a margin from below."""
         return -math.log(APART * self.delta)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileShares:
+    """The same division of delta for quantiles: log evidence of a side of an interval, for each kind of statement."""
+
+    delta: float
+    n_quantiles: int
+
+    @property
+    def _n_sides(self) -> int:
+        """Of all intervals of both arms."""
+        return 2 * self.n_quantiles * SIDES
+
+    @property
+    def same_level(self) -> float:
+        """For "all within the tolerance": false only by one quantile in one direction, that is by two sides."""
+        return math.log(2 / GateShares(self.delta).same_alpha)
+
+    @property
+    def differ_level(self) -> float:
+        """For "this quantile differs": every side may be the wrong one."""
+        return math.log(self._n_sides / GateShares(self.delta).different)
+
+    @property
+    def margin_level(self) -> float:
+        """For margins of each quantile, from above and from below."""
+        return math.log(self._n_sides / (APART * self.delta))

@@ -20,40 +20,40 @@ Errors: `shares.py`. Proofs: docs/theory.md, section 26.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.core.arrays import Array
-from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
 from kabc.core.kernels import Kernel
-from kabc.core.partitions import Partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.core.settings import whole_number
+from kabc.core.settings import positive_number, whole_number
 from kabc.core.tolerances import Equivalents, Tolerance, parse
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.inference import Inference
 from kabc.strategies.anytime.learning import Batch, Learning
-from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
+from kabc.strategies.base import checked_samples, in_blocks
 from kabc.strategies.gate import words
+from kabc.strategies.gate.base import CLEARLY, PATIENCE, TwoArms
 from kabc.strategies.gate.margins import Margins
 from kabc.strategies.gate.shares import GateShares
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 
-CLEARLY = 2.0  # standard errors of an estimate that is clearly above the tolerance
-PATIENCE = 4.0  # times the samples that certify equal arms, until an estimate that is above it is enough
+LINGER = 2.5  # times the samples that tell two live arms apart: then a drift that did it has most likely been seen
 PILOT, FEWEST = 60, 10  # samples of each arm in the pilot; fewer where there are not as many
 
 
-class Gate(Stepwise):
+class Gate(TwoArms):
     """Arm 1 against arm 0, the reference: the same within a tolerance, or different.
 
-    Parameters are those of `ToleranceKABC`. There are two arms.
+    Parameters are those of `ToleranceKABC`, and `linger`. An arm that drifts is told apart from another one before its
+    own samples show the drift. So of live arms "different" is said after `linger` times the samples that told them
+    apart.
 
     Examples
     --------
@@ -68,8 +68,6 @@ class Gate(Stepwise):
     """
 
     one_blas_thread = True
-    stops_by_itself = True
-    n_clusters: int | None = None
 
     def __init__(
         self,
@@ -83,16 +81,21 @@ class Gate(Stepwise):
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
         block: int = 1,
+        categories: Sequence[str] = (),
+        linger: float = 1.0,
     ) -> None:
-        super().__init__(n_arms, delta)
-        if self.n_arms != 2 or n_clusters is not None:
-            raise SettingsError(f"a gate has two arms and no number of groups, got {n_arms} arms, K = {n_clusters}")
+        super().__init__(n_arms, n_clusters, delta)
+        self.linger = positive_number("linger", linger)
+        self._enough = False  # a difference was large for long enough; live arms may linger after that
+        self._told_after = 0  # samples (blocks) of each arm when the two were told apart; 0: they were not yet
         self.block = whole_number("block", block, 1)
         self.kernel = kernel
         self.tolerance = tolerance
-        self._columns = tuple(columns)
+        self._columns, self._categories = tuple(columns), tuple(categories)
         if self._columns or not isinstance(tolerance, Mapping):
-            by_distance(parse(tolerance, self._columns or ("value",)))  # refuse nonsense before a sample is drawn
+            by_distance(
+                parse(tolerance, self._columns or ("value",), categories)
+            )  # refuse nonsense before a sample is drawn
         self._seed = whole_number("seed", seed, 0)
         self.shares = GateShares(self.delta)
         learning = Learning(2, maps, self.block)
@@ -100,24 +103,17 @@ class Gate(Stepwise):
         self._ruler: Ruler | None = None
         self._units: Equivalents | None = None
         self._margins: Margins | None = None
-        self._dry: frozenset[int] = frozenset()
-        self._most: int | None = None  # samples of the next round, where a pool is nearly empty
 
     def _parsed(self) -> Tolerance:
-        return by_distance(parse(self.tolerance, self._columns))
-
-    @property
-    def n_groups_at_least(self) -> int:
-        return 2 if self.differ else 1
+        return by_distance(parse(self.tolerance, self._columns, self._categories))
 
     # ------------------------------------------------------------ rounds
 
-    def _request(self) -> Request:
-        return dict.fromkeys((0, 1), self._wanted())
+    def _first(self) -> tuple[int, int]:
+        return PILOT, FEWEST
 
-    def _wanted(self) -> int:
-        wanted = PILOT if self._ruler is None else pace.block(int(self._found.learning.counts[0]))
-        return wanted if self._most is None else min(wanted, self._most)
+    def _next(self) -> int:
+        return pace.block(int(self._found.learning.counts[0]))
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         found, learning = self._found, self._found.learning
@@ -136,6 +132,8 @@ class Gate(Stepwise):
         self._take(rows)
         learning.absorb(lesson)
         found.conclude(len(self._rounds) + 1)
+        if self.differ and not self._told_after:
+            self._told_after = int(learning.counts[0])
         if self._settled():
             self._status = "decided"
         self._close_round(int(learning.counts.max()), self.n_groups_at_least)
@@ -154,23 +152,8 @@ class Gate(Stepwise):
             log_inverse_alpha=self.shares.same_limits[0],
             seed=self._seed,
             block=self.block,
+            categories=self._categories,
         )
-
-    def set_aside(self, arms: Iterable[int]) -> None:
-        """Ask for fewer samples, as a pool has not as many. When it is empty, both arms are set aside."""
-        if not arms_given(arms, self.n_arms) or self.stopped:
-            return
-        self._asked = None
-        wanted, fewest = self._wanted(), FEWEST if self._ruler is None else 1
-        if wanted == fewest:
-            self._dry = frozenset((0, 1))
-        else:  # a small pilot leaves samples to be tested
-            self._most = max(fewest, wanted // (4 if self._ruler is None else 2))
-
-    @property
-    def arms_set_aside(self) -> frozenset[int]:
-        """Both, when one of them is empty: there is nothing to compare with a single arm."""
-        return self._dry
 
     # ------------------------------------------------------------ what follows
 
@@ -187,7 +170,7 @@ class Gate(Stepwise):
             return OPEN
         if self._margins.are_same:
             return SAME
-        above = max(self._margins.apart(), self._margins.estimate) >= self._margins.eps
+        above = self._enough or max(self._margins.apart(), self._margins.estimate) >= self._margins.eps
         return DIFFERENT if above and self.differ else OPEN
 
     def _settled(self) -> bool:
@@ -196,11 +179,11 @@ class Gate(Stepwise):
         if margins is None or verdict != DIFFERENT:
             return verdict == SAME
         assert self._ruler is not None
-        if margins.apart() >= margins.eps:
-            return True
         waited = margins.n / self._ruler.needed(self.shares.same_limits[0], 1)
         clear = margins.estimate >= margins.eps + CLEARLY * margins.error
-        return waited >= PATIENCE or (waited >= 1 and clear)
+        self._enough |= margins.apart() >= margins.eps or waited >= PATIENCE or (waited >= 1 and clear)
+        # before that, a drift might have made the difference, and would not show yet
+        return self._enough and bool(self._found.learning.counts[0] >= self.linger * self._told_after)
 
     @property
     def forecast(self) -> Array | None:  # (2,)
@@ -211,18 +194,13 @@ class Gate(Stepwise):
         seems = self._margins.estimate if self.differ else 0.0
         if seems >= eps:
             return None
-        within = self._margins.within()
+        within, left = self._margins.within(), 1 - seems / eps
+        total = self._ruler.needed(self.shares.same_limits[0], 1) / left**2  # a bet on sameness is tuned for the end
         if math.isfinite(within):  # what is above the distance shrinks as the root of n grows
-            more = n * ((within - seems) / (eps - seems)) ** 2 - n
-        else:
-            more = self._ruler.needed(self.shares.same_limits[0], 1)
-        return np.full(2, max(more, 1.0) * self.block)
+            total = min(max(total, (1 + pace.GROWTH) * n), n * ((within - seems) / (eps - seems)) ** 2)
+        return np.full(2, max(total - n, 1.0) * self.block)
 
     # ------------------------------------------------------------ what people see
-
-    def recommend(self) -> Partition:
-        decided = self._status == "decided"
-        return Partition.of([0, int(self.verdict == DIFFERENT if decided else self.differ)], certified=decided)
 
     def evidence(self) -> Evidence:
         return self._found.wealth.evidence(self._found.learning.counts * self.block, copied=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kabc.core.arrays import Array
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
@@ -17,7 +18,7 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.anytime.strategy import AnytimeKABC
 from kabc.strategies.base import Request, Stepwise, checked_samples
-from kabc.strategies.gate.strategy import Gate
+from kabc.strategies.gate import Gate, QuantileGate
 from kabc.strategies.tolerance.quantiles import QuantileKABC
 from kabc.strategies.tolerance.reading import is_about_quantiles
 from kabc.strategies.tolerance.strategy import ToleranceKABC
@@ -40,14 +41,19 @@ def tolerance_strategy(
     block: int = 1,
     check_k: bool = True,
     gate: bool = False,
-) -> Within | Either | Gate:
+    linger: float = 1.0,
+    categories: Sequence[str] = (),
+) -> Within | Either | Gate | QuantileGate:
     """Tolerance KABC, or Quantile KABC; with a number of groups beside Anytime KABC, on the same samples.
 
-    With `gate`, the two arms of `kabc.check`.
+    With `gate`, the two arms of `kabc.check`; `linger` is for those that are live.
     """
     options: dict[str, Any] = {"columns": columns, "kernel": kernel, "maps": maps, "seed": seed, "block": block}
+    options["categories"] = categories
     if gate:
-        return Gate(n_arms, n_clusters, delta, tolerance=tolerance, **options)
+        if is_about_quantiles(tolerance, columns):
+            return QuantileGate(n_arms, n_clusters, delta, tolerance=tolerance, columns=columns, block=block)
+        return Gate(n_arms, n_clusters, delta, tolerance=tolerance, linger=linger, **options)
     if n_clusters is None:
         return _within(n_arms, delta, tolerance, options)
     return Either(n_arms, n_clusters, delta, tolerance=tolerance, check_k=check_k, **options)
@@ -59,7 +65,7 @@ def _within(n_arms: int, delta: float, tolerance: object, options: Mapping[str, 
         return ToleranceKABC(n_arms, None, delta, tolerance=tolerance, **options)
     known = {name: options[name] for name in ("columns", "block") if name in options}
     for name, value in options.items():
-        if name not in (*known, "seed") and value is not None:
+        if name not in (*known, "seed", "categories") and value is not None:
             raise SettingsError(f"a tolerance of quantiles needs no {name}, got {value!r}; leave it out")
     return QuantileKABC(n_arms, None, delta, tolerance=tolerance, **known)
 
@@ -142,6 +148,21 @@ class Either(Stepwise):
             if not one.stopped:
                 one.set_aside(given)
         self._status = self._how()
+
+    @property
+    def forecast(self) -> Array | None:  # (N,)
+        """About how many more samples of each arm it takes: by the one that will be done first, as far as is known.
+
+        An exact answer that cannot be foreseen may come soon. So the tolerance alone counts from half of its way on.
+        """
+        if self.stopped and self._status != "exhausted":
+            return None
+        exact, within = self.exact.forecast, self.within.forecast
+        if exact is not None and within is not None:
+            return min(exact, within, key=lambda more: float(more.sum()))
+        if exact is None and within is not None and within.sum() > self.n_samples and not self.exact.stopped:
+            return None
+        return within if exact is None else exact
 
     def recommend(self) -> Partition:
         return self._ended.recommend()

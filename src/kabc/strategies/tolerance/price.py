@@ -27,16 +27,21 @@ def first_samples(n_arms: int) -> int:
 
 
 def samples_of_arms(
-    pilot: Sequence[Array], tolerance: Tolerance, labels: Index, delta: float, block: int = 1
+    pilot: Sequence[Array],
+    tolerance: Tolerance,
+    labels: Index,
+    delta: float,
+    block: int = 1,
+    codes: Sequence[int] = (),
 ) -> Array:  # N arrays (n_i, block x d), (N,) -> (N,)
     """About how many samples of each arm a run takes if these are the groups, the pilot of the run included.
 
-    An arm that is a group of its own must only be told apart from the others.
+    An arm that is a group of its own must only be told apart from the others. `codes`: columns of categories.
     """
     n_groups = int(labels.max()) + 1
     # wrong claims come first where there are several groups, and the weight of a claim falls with its number
     limit = -math.log(ToleranceShares(delta, len(labels)).claim_alpha(n_groups))
-    ruler = chosen_ruler(pilot, tolerance, log_inverse_alpha=limit, block=block)
+    ruler = chosen_ruler(pilot, tolerance, log_inverse_alpha=limit, block=block, codes=codes)
     more = _until_apart(pilot, ruler, labels, delta) + until_proven(ruler, labels, limit)
     return np.asarray(np.ceil(first_samples(len(labels)) + more) * block)
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.core.arrays import Array, Counts, Index, Mask
-from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.quantiles import SIDES, QuantileBets
 from kabc.core.evidence.verdicts import DIFFERENT, OPEN, SAME, Verdicts
@@ -27,14 +26,13 @@ from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition
 from kabc.core.partitions.forced import forced_partition
 from kabc.core.partitions.guesses import agreeing_partition
-from kabc.core.settings import whole_number
 from kabc.core.tolerances import QuantileTolerance
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
 from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples
 from kabc.strategies.tolerance import words
-from kabc.strategies.tolerance.quantile_pairs import TIMES, QuantilePairs, finite_after, slopes_of
-from kabc.strategies.tolerance.reading import by_quantiles
+from kabc.strategies.tolerance.quantile_pairs import QuantilePairs, finite_after, slopes_of, verdicts_of
+from kabc.strategies.tolerance.reading import by_quantiles, refuse_blocks
 
 FIRST = 10  # samples of each arm in the first round
 STALLED = 10  # it ends if no margin of an open pair moves while the samples grow so many times
@@ -91,11 +89,7 @@ class QuantileKABC(Stepwise):
     ) -> None:
         super().__init__(n_arms, delta)
         self.tolerance: QuantileTolerance = by_quantiles(tolerance, columns)
-        if whole_number("block", block, 1) > 1:
-            raise SettingsError(
-                f"blocks do not go with tolerance {self.tolerance.words}: intervals of quantiles count single "
-                "samples, and samples of a block depend on each other; leave block out, or say a tolerance such as '2%'"
-            )
+        refuse_blocks(self.tolerance, block)
         self.level = math.log(self.n_arms * len(self.tolerance.names) * SIDES / self.delta)
         self._bets = QuantileBets(self.n_arms, self.tolerance.probabilities)
         self._pairs: QuantilePairs | None = None
@@ -225,21 +219,9 @@ class QuantileKABC(Stepwise):
         """What is proven of each pair; None before the first round."""
         if self._pairs is None:
             return None
-        margins = self._pairs.margins()
-        unknown = np.full((self.n_arms, self.n_arms), np.nan)
-        return Verdicts(
-            tolerance=self.tolerance.words,
-            unit=margins[0].unit if len(margins) == 1 else TIMES,
-            eps=math.nan,
-            equivalents=(),
-            verdicts=np.where(self._same, SAME, np.where(self._told > 0, DIFFERENT, OPEN)),
-            same_within=_largest([(one.same_within, one.tolerance) for one in margins]),
-            apart_at_least=_largest([(one.apart_at_least, one.tolerance) for one in margins]),
-            same_distance=unknown,
-            apart_distance=unknown,
-            between=self._between() if self._status == "decided" else (),
-            quantiles=margins,
-        )
+        verdicts = np.where(self._same, SAME, np.where(self._told > 0, DIFFERENT, OPEN))
+        between = self._between() if self._status == "decided" else ()
+        return verdicts_of(self.tolerance, verdicts, self._pairs.margins(), between)
 
     def _between(self) -> tuple[int, ...]:
         """Arms that are proven to be the same as other arms of two groups, or look so up to the error of estimates."""
@@ -270,10 +252,3 @@ class QuantileKABC(Stepwise):
         return words.quantile_guarantee(
             self.delta, self.tolerance, self._status, level=self.level, n_arms=self.n_arms, chain=chain
         )
-
-
-def _largest(margins: Sequence[tuple[Array, float]]) -> Array:  # (N, N) each
-    """The largest margin, where each is measured by its own tolerance; of one quantile in its own unit."""
-    if len(margins) == 1:
-        return margins[0][0]
-    return np.asarray(np.max([values / limit for values, limit in margins], axis=0))

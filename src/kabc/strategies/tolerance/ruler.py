@@ -7,12 +7,13 @@ the pilot with all arms moved to one place. Arms that differ would make a pool i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kabc.core.arrays import Array
+from kabc.core.embeddings.coded import coded_features
 from kabc.core.embeddings.features import RandomFeatures
 from kabc.core.embeddings.pilots import farthest, pilot_features, typical_bandwidths
 from kabc.core.evidence.sameness import samples_needed
@@ -65,10 +66,19 @@ def ruler_of(
     log_inverse_alpha: float,
     seed: int,
     block: int,
+    categories: Collection[str] = (),
 ) -> tuple[Ruler, Equivalents]:  # N arrays (n_i, block x d)
-    """The ruler that a pilot suggests, and the tolerance in other units."""
-    ruler = chosen_ruler(pilot, tolerance, kernel=kernel, log_inverse_alpha=log_inverse_alpha, seed=seed, block=block)
-    return ruler, equivalents(tolerance, _typical(_rows(pilot, block)), ruler.of_rows, columns)
+    """The ruler that a pilot suggests, and the tolerance in other units. `categories`: columns that hold codes."""
+    codes = code_places(columns, categories)
+    ruler = chosen_ruler(
+        pilot, tolerance, kernel=kernel, log_inverse_alpha=log_inverse_alpha, seed=seed, block=block, codes=codes
+    )
+    return ruler, equivalents(tolerance, _typical(_rows(pilot, block), codes), ruler.of_rows, columns, codes=codes)
+
+
+def code_places(columns: Sequence[str], categories: Collection[str]) -> tuple[int, ...]:
+    """Which columns hold codes."""
+    return tuple(place for place, name in enumerate(columns) if name in categories)
 
 
 def chosen_ruler(
@@ -79,10 +89,11 @@ def chosen_ruler(
     log_inverse_alpha: float,
     seed: int = 0,
     block: int = 1,
+    codes: Sequence[int] = (),
 ) -> Ruler:  # N arrays (n_i, block x d)
     """The ruler that a pilot suggests: the kernel that was given, or the bandwidth that costs the fewest samples."""
     rows = _rows(pilot, block)
-    typical = _typical(rows)
+    typical = _typical(rows, codes)
 
     def made(features: FiniteKernel) -> Ruler:
         blind = Ruler(features, 1.0, np.zeros((0, 0)), block)
@@ -91,19 +102,40 @@ def chosen_ruler(
 
     if kernel is not None:
         return made(kernel if isinstance(kernel, FiniteKernel) else RandomFeatures(kernel, 2 * _FEATURES, seed))
-    widths, pool = typical_bandwidths(typical), np.concatenate(rows)
-    eyes = (pilot_features(pool, scale * widths, n_features=_FEATURES, seed=seed) for scale in SCALES)
+    eyes = _eyes(np.concatenate(rows), typical, codes, seed)
     return min(map(made, eyes), key=lambda ruler: ruler.needed(log_inverse_alpha, len(rows)))
+
+
+def blind_features(pool: Array, codes: Sequence[int], seed: int) -> FiniteKernel:  # (n, d)
+    """Features for any difference, where no tolerance says which one matters."""
+    numbers = [place for place in range(pool.shape[1]) if place not in codes]
+    eye = pilot_features(pool[:, numbers], seed=seed) if numbers else None
+    return coded_features(pool, codes, eye) if codes or eye is None else eye
+
+
+def _eyes(pool: Array, typical: Array, codes: Sequence[int], seed: int) -> Iterator[FiniteKernel]:  # (n, d), (n, d)
+    """Features with narrow and wide kernels; codes are seen in one way only."""
+    numbers = [place for place in range(pool.shape[1]) if place not in codes]
+    if not numbers:
+        yield coded_features(pool, codes, None)
+        return
+    widths = typical_bandwidths(typical[:, numbers])
+    for scale in SCALES:
+        eye = pilot_features(pool[:, numbers], scale * widths, n_features=_FEATURES, seed=seed)
+        yield coded_features(pool, codes, eye) if codes else eye
 
 
 def _rows(pilot: Sequence[Array], block: int) -> list[Array]:  # arrays (n_i, block x d) -> (n_i x block, d)
     return [points.reshape(len(points) * block, -1) for points in pilot]
 
 
-def _typical(rows: Sequence[Array]) -> Array:  # arrays (n_i, d) -> (n, d)
-    """All samples as if they came from one arm: means are moved to the mean of all, spreads are kept."""
-    middle = np.concatenate(rows).mean(axis=0)
-    return np.concatenate([middle + (x - x.mean(axis=0)) * math.sqrt(len(x) / max(1, len(x) - 1)) for x in rows])
+def _typical(rows: Sequence[Array], codes: Sequence[int]) -> Array:  # arrays (n_i, d) -> (n, d)
+    """All samples as if they came from one arm: means are moved to the mean of all, spreads are kept. So are codes."""
+    pool = np.concatenate(rows)
+    middle = pool.mean(axis=0)
+    moved = np.concatenate([middle + (x - x.mean(axis=0)) * math.sqrt(len(x) / max(1, len(x) - 1)) for x in rows])
+    moved[:, list(codes)] = pool[:, list(codes)]
+    return moved
 
 
 def _within(features: Sequence[Array]) -> Array:  # arrays (n_i, D) -> (D, D)

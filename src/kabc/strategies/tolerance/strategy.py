@@ -77,6 +77,8 @@ class ToleranceKABC(Stepwise):
         Chooses random features where samples have many columns.
     block : int, default 1
         This many consecutive samples of an arm form one.
+    categories : sequence of str, optional
+        Names of columns that hold codes of categories, which are only equal or different.
 
     Examples
     --------
@@ -107,14 +109,17 @@ class ToleranceKABC(Stepwise):
         maps: Sequence[FeatureMap] | None = None,
         seed: int = 0,
         block: int = 1,
+        categories: Sequence[str] = (),
     ) -> None:
         super().__init__(n_arms, delta)
         self.block = whole_number("block", block, 1)
         self.kernel = kernel
         self.tolerance = tolerance
-        self._columns = tuple(columns)
+        self._columns, self._categories = tuple(columns), tuple(categories)
         if self._columns or not isinstance(tolerance, Mapping):
-            by_distance(parse(tolerance, self._columns or ("value",)))  # refuse nonsense before a sample is drawn
+            by_distance(
+                parse(tolerance, self._columns or ("value",), categories)
+            )  # refuse nonsense before a sample is drawn
         self._seed = whole_number("seed", seed, 0)
         self.shares = ToleranceShares(self.delta, self.n_arms)
         order = np.arange(self.n_arms)
@@ -136,7 +141,7 @@ class ToleranceKABC(Stepwise):
         self._n_after: Counts = np.zeros(self.n_arms, dtype=np.int64)  # samples after the pilot
 
     def _parsed(self) -> Tolerance:
-        return by_distance(parse(self.tolerance, self._columns))
+        return by_distance(parse(self.tolerance, self._columns, self._categories))
 
     @property
     def n_groups_at_least(self) -> int:
@@ -202,6 +207,7 @@ class ToleranceKABC(Stepwise):
             log_inverse_alpha=-math.log(self.shares.claim_alpha(1)),
             seed=self._seed,
             block=self.block,
+            categories=self._categories,
         )
 
     def _begin(self, ruler: Ruler, units: Equivalents | None) -> None:
