@@ -180,7 +180,7 @@ def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
 
 def slower(bench: Bench) -> Bench:
     """Its draws take long enough to be met while they run."""
-    return replace(bench, draw=10 * bench.draw)
+    return replace(bench, draw=4 * bench.draw)
 
 
 def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:

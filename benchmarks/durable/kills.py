@@ -25,7 +25,7 @@ class Bench:
 
     home: Path
     place: Callable[[str], str]  # name of a study -> its store
-    draw: float = 0.004  # seconds
+    draw: float = 0.03  # seconds: so that many accidents meet a draw
 
     def calls(self, name: str) -> Path:
         return self.home / f"calls-{name}"
