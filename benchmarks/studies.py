@@ -1,9 +1,13 @@
 """What studies cost.
 
     python benchmarks/studies.py [--only overhead] [--repeats 5] [--before e3994e0] [--json]
+    python benchmarks/studies.py --only resume [--samples 1000000] [--json]
 
 overhead: computing time of a run without storage, which is a study in memory, over that of the loop before there were
 studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts.
+
+resume: a study of ten columns in SQLite that ended at its budget: computing time of going on by replay and from a
+snapshot, over that of the strategy alone on the same samples; and the size of the store over that of Parquet.
 """
 
 from __future__ import annotations
@@ -61,11 +65,18 @@ print(json.dumps({"package": kabc.__file__, "found": found}))
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["overhead"], default="overhead")
+    parser.add_argument("--only", choices=["overhead", "resume"], default="overhead")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--before", default=BEFORE)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--samples", type=int, default=1_000_000)
     given = parser.parse_args()
+    if given.only == "resume":
+        from benchmarks.resuming import resume, shown
+
+        found = resume(given.samples)
+        print(json.dumps(found, indent=2) if given.json else shown(found))
+        return
     rows = overhead(given.before, given.repeats)
     if given.json:
         print(json.dumps(rows, indent=2))

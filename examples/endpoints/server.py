@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import threading
+import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -95,9 +96,11 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # connections stay open
     disable_nagle_algorithm = True
     names: dict[str, Name]
+    seconds = 0.0  # until an answer comes
 
     def do_POST(self) -> None:
         """Answer one call."""
+        time.sleep(self.seconds)
         sent = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         name = self.names.get(self.path.strip("/"))
         if self.headers["Authorization"] != f"Bearer {KEY}":
@@ -124,17 +127,18 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing: thousands of calls would fill the screen."""
 
 
-def serving(port: int, seed: int) -> ThreadingHTTPServer:
-    """The server, bound to its port. Port 0 means any free port."""
+def serving(port: int, seed: int, seconds: float = 0.0) -> ThreadingHTTPServer:
+    """The server, bound to its port. Port 0 means any free port. Each answer takes so many seconds."""
     names = {name: Name(place, model, seed) for place, (name, model) in enumerate(SERVED.items())}
-    return ThreadingHTTPServer(("127.0.0.1", port), type("Named", (Handler,), {"names": names}))
+    return ThreadingHTTPServer(("127.0.0.1", port), type("Named", (Handler,), {"names": names, "seconds": seconds}))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8770)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=0.0, help="that each answer takes")
     given = parser.parse_args()
-    server = serving(given.port, given.seed)
+    server = serving(given.port, given.seed, given.seconds)
     print(f"serving {', '.join(SERVED)} at http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

@@ -37,6 +37,13 @@ def test_list_has_a_line_for_each_study_oldest_first(store: Storage, kabc: Call)
     assert [(one["study"], one["n_samples"], one["n_workers"]) for one in facts] == [("nightly", 18, 1), ("week", 0, 1)]
 
 
+def test_status_says_when_the_samples_of_a_worker_look_different(store: Storage, kabc: Call) -> None:
+    study = kept.made(store)
+    line = "samples drawn by host-a look different from those of other workers (arm b; evidence 90 : 1): informational"
+    store.add_note(study.id, "worker-effect", {"arm": 1, "worker": "host-a", "evidence": 90.0, "line": line})
+    assert kabc("study", "status", "nightly").out.splitlines()[-1].endswith(f"worker-effect: {line}")
+
+
 def test_status_says_how_far_it_is_who_works_and_what_happened(store: Storage, kabc: Call) -> None:
     study = kept.made(store, limits={"max_samples": 5000})
     store.open_round(study.id, 3, [NewTicket(arm, 0, 6, 3) for arm in range(3)])

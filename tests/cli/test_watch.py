@@ -79,7 +79,9 @@ def test_a_terminal_gets_a_panel_and_at_the_end_the_last_look(
     out = capsys.readouterr().out
     assert "(Ctrl-C ends watching, not the study)" in out
     assert "\x1b[2K" in out  # the panel is erased
-    assert out.splitlines()[-2:] == ["workers: 1 at work", "  w-1: no draw, seen just now"]
+    workers, worker = out.splitlines()[-2:]
+    assert workers == "workers: 1 at work"
+    assert worker.startswith("  w-1: no draw, seen ")
 
 
 def test_ctrl_c_ends_watching_and_leaves_the_study(
@@ -114,3 +116,16 @@ def test_of_very_many_workers_the_first_ones_are_named(store: MemoryStorage) -> 
     lines = Status.of(store, study).worker_lines()
     assert len(lines) == 14
     assert lines[-1] == "  and 29 more"
+
+
+def test_many_notes_of_one_kind_are_one_line(store: MemoryStorage, capsys: pytest.CaptureFixture[str]) -> None:
+    study = kept.made(store)
+
+    def others() -> None:
+        store.open_round(study.id, 3, [NewTicket(arm, piece, 6 + piece, 1) for piece in range(4) for arm in range(3)])
+        store.exchange(study.id, "w-1", want=12)
+        store.bury(study.id, "w-1", counted=True)
+        store.end(study.id, 3, {"status": "decided"})
+
+    watched(store, study, others)
+    assert "note: lapsed: 12 times, the last one of arm c, round 3, worker w-1\n" in capsys.readouterr().out

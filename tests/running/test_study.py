@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,33 @@ def test_rows_of_pools_are_not_drawn_by_hand() -> None:
     study = kabc.load_study("nightly", storage=storage)
     with pytest.raises(SettingsError, match="arm 'a': it is a table or an array"):
         by_hand(study)
+
+
+def test_no_thread_stays_behind() -> None:
+    study = made()
+    by_hand(study)
+    other = made()
+    other.ask()
+    assert "kabc heartbeat" in [thread.name for thread in threading.enumerate()]
+    del other
+    assert "kabc heartbeat" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_what_was_drawn_by_hand_can_be_exported(tmp_path: Path) -> None:
+    study = made()
+    by_hand(study)
+    assert study.export(tmp_path / "samples.csv") == study.result().n_samples
+    lines = (tmp_path / "samples.csv").read_text().splitlines()
+    assert len(lines) == 1 + study.result().n_samples
+
+
+def test_arms_that_were_drawn_by_hand_have_no_end() -> None:
+    study = made()
+    ask = study.ask()
+    assert ask is not None
+    study.tell(ask, np.zeros(ask.count))
+    with pytest.raises(ArmError, match="arm 'a': it had no end when the study began, here it has 90 rows"):
+        study.run(pools(), progress=False)
 
 
 # ---------------------------------------------------------------- so far, pauses, budget

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import kabc
 from kabc.storage.memory import MemoryStorage
 from kabc.storage.opening import open_storage
+from tests.postgres import new_database
 from tests.running.studied import CASES, Breaking, Crash, dead, log, same, study_of, uninterrupted
 
 # `make soak` sets it to 100: then all calls of all cases
@@ -65,13 +67,35 @@ def test_it_may_die_again_and_again() -> None:
 
 @pytest.mark.parametrize("case", ["anytime", "table", "texts", "one at a time"])
 def test_sqlite_is_memory(case: str, tmp_path: Path) -> None:
+    _expect_memory(case, str(tmp_path / "kabc.db"))
+
+
+@pytest.mark.parametrize("case", ["anytime", "texts"])
+def test_postgresql_is_memory(case: str, postgres: str) -> None:
+    _expect_memory(case, new_database(postgres))
+
+
+def _expect_memory(case: str, where: str) -> None:
     whole, asked, _ = uninterrupted(case)
-    storage = open_storage(tmp_path / "kabc.db")
+    storage = open_storage(where)
     try:
+        stopped = study_of(case, storage, on_round=_stop_after(2))
+        assert stopped.status == "interrupted"
         assert same(study_of(case, storage), whole)
         assert log(storage) == asked
     finally:
         storage.close()
+
+
+@pytest.mark.parametrize("case", ["anytime", "pools", "one at a time"])
+def test_four_runs_at_the_same_time_are_one(case: str) -> None:
+    whole, asked, _ = uninterrupted(case)
+    storage = MemoryStorage()
+    study_of(case, storage, on_round=_stop_after(1))
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: study_of(case, storage), range(4)))
+    assert all(same(one, whole) for one in results)
+    assert log(storage) == asked
 
 
 def test_a_study_in_a_file_goes_on_after_ctrl_c(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from kabc.study.spec import Spec
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
 _WORKERS = 12  # that are named
 _NOTES = 3  # that are shown whole
-_TECHNICAL = ("ticket", "lease", "piece")  # in notes, for programs
+_TECHNICAL = ("ticket", "lease", "piece", "counted")  # in notes, for programs
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,8 @@ class Status:
         parts = [] if number is None else [f"arm {self.arm(number)}"]
         if note.kind == "limits":
             return shown(f"limits: {_budget(body.get('before'))} before, {_budget(body.get('now'))} now")
+        if note.kind == "worker-effect":
+            return shown(f"{note.kind}: {body.get('line', '')}")
         parts += [f"{key} {value}" for key, value in body.items() if key not in _TECHNICAL]
         return shown(note.kind + (f": {', '.join(parts)}" if parts else ""))
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from kabc.cli.status import Status
 from kabc.core.words import shown, two_digits
-from kabc.storage.contract import Storage, StudyRecord
+from kabc.storage.contract import Note, Storage, StudyRecord
 
 _LOOK_SECONDS = 1.0  # between two looks, also if nothing changes: leases lapse by themselves
 _PACE_SECONDS = 5.0  # of watching until a pace is told
+_NOTES = 3  # of one kind that are told one by one
 _LINE_SECONDS = 2.0  # between two lines of progress
 
 
@@ -74,14 +75,21 @@ class Watching:
     def _tell(self) -> None:
         """A line for what is new: each note, the state, and how far it is."""
         fresh = [one for one in self.seen.notes if one.id > self._told_notes]
-        for note in fresh:
-            self._print([f"note: {self.seen.note_line(note)}"])
-            self._told_notes = note.id
+        for kind in dict.fromkeys(note.kind for note in fresh):
+            self._print([f"note: {line}" for line in self._notes([note for note in fresh if note.kind == kind])])
+        self._told_notes = fresh[-1].id if fresh else self._told_notes
         line = f"{self.seen.how}: {self.seen.progress()}; {self.seen.worker_lines()[0]}"
         ended = self.seen.study.state == "ended"
         if line != self._told_line and (ended or monotonic() >= self._next_line):
             self._told_line, self._next_line = line, monotonic() + _LINE_SECONDS
             self._print([line])
+
+    def _notes(self, alike: list[Note]) -> list[str]:
+        """Notes of one kind. With a worker a dozen draws may be lost at once."""
+        if len(alike) <= _NOTES:
+            return [self.seen.note_line(note) for note in alike]
+        kind, _, last = self.seen.note_line(alike[-1]).partition(": ")
+        return [f"{kind}: {len(alike):,} times, the last one of {last}"]
 
     def _print(self, lines: list[str]) -> None:
         for line in lines:

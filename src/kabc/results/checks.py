@@ -23,6 +23,8 @@ def expect_consistent(document: Document, labels: Sequence[int]) -> None:
         raise ValueError(f"n_samples: it is {document.n_samples}, the arms have {drawn}")
     if document.n_pilot + document.n_unused > drawn:
         raise ValueError(f"n_pilot, n_unused: they are more than the {drawn} samples of all arms")
+    if document.n_recorded > drawn:
+        raise ValueError(f"n_recorded: it is {document.n_recorded}, of {drawn} samples")
     if document.certified != (document.status == "decided"):
         raise ValueError(f"certified: it is {document.certified}, with the status {document.status!r}")
     if document.n_groups_at_least > n_arms:

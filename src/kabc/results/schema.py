@@ -306,8 +306,9 @@ class Document(Part):
     )
     block: int = Field(default=1, ge=1, description="consecutive samples that form one block; 1: samples are tested")
     price: float = Field(ge=0, description="of one sample")
+    n_recorded: Count = Field(default=0, description="samples of an earlier study that were read again, for nothing")
     n_lost: Count = Field(default=0, description="draws that were paid for and gave no sample")
-    spent: float = Field(ge=0, description="price of all samples and lost draws")
+    spent: float = Field(ge=0, description="price of all samples that were drawn for it, and of lost draws")
     seconds: float = Field(ge=0)
     origin: OriginPart | None = None
     effects: EffectsPart | None = None

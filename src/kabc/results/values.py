@@ -101,6 +101,8 @@ class Result:
         Consecutive samples of an arm that form one block, the unit of the tests; 1: samples are.
     price : float
         Of one sample.
+    n_recorded : int
+        Samples of an earlier study that were read again: they cost nothing.
     n_lost : int
         Draws that were paid for without a sample to show: retries, refused calls, warm-ups, lost workers.
     failures : dict
@@ -154,6 +156,7 @@ class Result:
     tolerance: Verdicts | None = field(default=None, repr=False)
     block: int = 1
     price: float = 0.0
+    n_recorded: int = 0
     n_lost: int = 0
     failures: dict[Hashable, Failures] = field(default_factory=dict, repr=False)
     failure: str = ""
@@ -217,8 +220,8 @@ class Result:
 
     @property
     def spent(self) -> float:
-        """Price of all samples, and of draws that gave none."""
-        return self.price * (self.n_samples + self.n_lost)
+        """Price of all samples that were drawn for it, and of draws that gave none."""
+        return self.price * (self.n_samples - self.n_recorded + self.n_lost)
 
     @cached_property
     def effects(self) -> Effects:

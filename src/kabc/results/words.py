@@ -277,7 +277,10 @@ def _remarks(result: Result) -> list[str]:
     lines += within.lines(result, result.tolerance) if result.tolerance is not None else []
     if result.n_unused:
         unused = counted(result.n_unused, "sample")
-        lines.append(f"{unused} of an unfinished round {plural(result.n_unused, 'is')} counted, but not tested")
+        whose = " of an unfinished round" if not result.n_recorded else ""
+        lines.append(f"{unused}{whose} {plural(result.n_unused, 'is')} counted, but not tested")
+    if result.n_recorded:
+        lines.append(f"{counted(result.n_recorded, 'sample')} {plural(result.n_recorded, 'was')} recorded before")
     if result.failure:
         lines.append(f"failure: {one_line(result.failure)}")
     lines += failure_lines(result.failures)
@@ -318,7 +321,7 @@ def spent(result: Result) -> str:
     """The bill, and how many of the draws on it gave no sample."""
     if not result.n_lost:
         return f"{result.spent:,.6g}"
-    draws = counted(result.n_samples + result.n_lost, "draw")
+    draws = counted(result.n_samples - result.n_recorded + result.n_lost, "draw")
     return f"{result.spent:,.6g} ({result.n_lost:,} of {draws} gave no sample)"
 
 

@@ -15,6 +15,7 @@ from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
 from kabc.running import watch
 from kabc.running.intake import Intake
+from kabc.running.reuse import Reuse
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.base import Strategy
 
@@ -42,6 +43,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     watched = intake.watch
     refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
+    refuted += () if intake.changed is None else intake.changed.drifts
     n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
     labels = placed(found, intake.drawn).labels
@@ -54,7 +56,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
         samples_per_arm=drawn,
         rounds=tuple(strategy.rounds),
-        guarantee=_watched(strategy.guarantee(), watched),
+        guarantee=_watched(strategy.guarantee(), watched, intake.reuse),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken or refuted else strategy.n_groups_at_least,
@@ -73,6 +75,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         set_aside=reasons(labels, intake),
         price=intake.price,
         n_lost=ended.n_lost,
+        n_recorded=intake.n_recorded,
         failures=failures,
         seconds=ended.seconds,
         columns=intake.columns,
@@ -93,9 +96,10 @@ def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
     return found.taken_back() if found is not None and doubted else found
 
 
-def _watched(why: Guarantee, watched: watch.Watch | None) -> Guarantee:
-    """What a strategy says of itself, and which of its assumptions were watched."""
-    lines = (watch.OFF,) if watched is None else watched.lines()
+def _watched(why: Guarantee, watched: watch.Watch | None, reuse: Reuse | None) -> Guarantee:
+    """What a strategy says of itself, what recorded samples assume, and which of the assumptions were watched."""
+    lines = () if reuse is None else reuse.lines()
+    lines += (watch.OFF,) if watched is None else watched.lines()
     if any("different arms" in line for line in why.assumptions):  # some strategies do without
         lines = (*lines, watch.NOT_SEEN)
     return replace(why, assumptions=(*why.assumptions, *lines))

@@ -15,11 +15,14 @@ from kabc.core.arrays import Array
 from kabc.core.dependence import memory_length
 from kabc.core.errors import KabcError, SettingsError
 from kabc.core.samples import as_points
+from kabc.core.settings import whole_number
 from kabc.core.words import counted, plural
 from kabc.running.intake import Intake
 from kabc.running.pilot import PILOT_ROUND
 from kabc.running.settings import Settings
 from kabc.running.steps import Script
+from kabc.storage.contract import Json
+from kabc.storage.errors import StorageError
 from kabc.study.ledger import Ledger
 
 BLOCK_OF_TIMES = 5.0  # length of a block over tau (docs/theory.md, section 20)
@@ -53,11 +56,19 @@ def settled_block(settings: Settings, intake: Intake, arms: Sequence[Arm], ledge
         found = yield from block_length(settings, intake, arms)
         ledger.note("block", {"length": found.length, "notes": list(found.notes), "sizes": list(found.sizes)})
         return found
-    sizes = tuple(known["sizes"])
+    length, notes, sizes = _of_note(known)
     live = [arm for arm, about in enumerate(intake.facts.arms) if not about.in_order]
     for number, size in enumerate(sizes):
         intake.take((yield PILOT_ROUND + number, dict.fromkeys(live, size)))
-    return BlockLength(known["length"], tuple(known["notes"]), sizes, sum(sizes) * len(live))
+    return BlockLength(length, notes, sizes, sum(sizes) * len(live))
+
+
+def _of_note(body: Json) -> tuple[int, tuple[str, ...], tuple[int, ...]]:
+    """What a note says of the length; stores come from anywhere."""
+    length, notes, sizes = body.get("length"), body.get("notes"), body.get("sizes")
+    if not isinstance(sizes, list) or not isinstance(notes, list) or not all(type(n) is int and n > 0 for n in sizes):
+        raise StorageError(f"the note on the length of blocks is damaged: {str(dict(body))[:100]}")
+    return whole_number("block", length, 1), tuple(map(str, notes)), tuple(sizes)
 
 
 def block_length(settings: Settings, intake: Intake, arms: Sequence[Arm]) -> Script[BlockLength]:

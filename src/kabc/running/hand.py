@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from kabc.running.heartbeat import Heartbeat
 from kabc.running.run import Run
 from kabc.running.shift import LEASE_SECONDS, own_rows
 from kabc.storage.contract import Draw, Outcome, Storage, StudyRecord, Ticket
+from kabc.study.documents import facts_document
 from kabc.study.spec import Spec
 from kabc.study.tickets import generators_of
 
@@ -40,12 +42,19 @@ class Hand:
     """A process that draws by hand: it asks, and tells."""
 
     def __init__(self, storage: Storage, record: StudyRecord, spec: Spec) -> None:
-        self._storage, self._record, self._spec = storage, record, spec
+        self._storage, self._spec = storage, spec
+        if record.facts is None:  # of arms that somebody draws by hand nothing is known: they have no end
+            facts = studies.known_facts(storage, record, spec, None)
+            record = storage.set_facts(record.id, facts_document(facts))
+        self._record = record
         self._worker = studies.join(storage, record, spec.names)
         self._run: Run = studies.run_of(storage, record, spec, None, worker=self._worker)
         self._ledger = self._run.ledger
         self._beat = Heartbeat(storage, record.id, self._worker, LEASE_SECONDS)
         self._beat.__enter__()
+        self.close = weakref.finalize(
+            self, self._beat.__exit__, None, None, None
+        )  # with the study object, if not before
 
     def ask(self) -> Ask | None:
         leased = self._lease()

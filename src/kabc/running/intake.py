@@ -11,13 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.core.errors import ArmError, SampleError
 from kabc.core.samples import as_points, as_rows, describe
 from kabc.core.words import counted
+from kabc.running.anchors import Anchored
 from kabc.running.record import Kept
+from kabc.running.reuse import Reuse
 from kabc.running.strings import Strings, text_rows
 from kabc.running.watch import Watch
 from kabc.strategies.base import Request
 from kabc.study.facts import Facts
 
 Pieces = Mapping[int, Sequence[ArrayLike]]  # arm -> what its draws of a round gave, in their order
+
+
+_STATE = ("drawn", "kept", "strings", "watch", "notes", "columns", "block", "_sizes", "_width")
 
 
 class Intake:
@@ -35,6 +40,8 @@ class Intake:
         Makes texts numbers, where the strategy needs that.
     watch : Watch, optional
         Hears every sample.
+    reuse : Reuse, optional
+        Recorded samples, which are read first.
     """
 
     def __init__(
@@ -44,16 +51,29 @@ class Intake:
         seed: int,
         strings: Strings | None = None,
         watch: Watch | None = None,
+        reuse: Reuse | None = None,
     ) -> None:
         self.names, self.facts, self.seed = names, facts, seed
         self.notes, self.columns, self.price, self.levels = facts.notes, facts.columns, facts.price, facts.levels
-        self.strings, self.watch = strings, watch
+        self.strings, self.watch, self.reuse = strings, watch, reuse
         self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(names)
         self.kept = Kept(len(names))
+        self.changed: Anchored | None = None  # what new samples say of recorded ones, in the end
         self.texts = strings is not None  # whether samples may be texts
         self._width: int | None = None  # columns of a sample as arms return it
         self._sizes = [arm.size for arm in facts.arms]
+
+    def state(self) -> dict[str, Any]:
+        """All that came in, as far as it matters for what comes next."""
+        return {name: getattr(self, name) for name in _STATE}
+
+    def take_up(self, state: Mapping[str, Any]) -> None:
+        """Go on after a state."""
+        for name in _STATE:
+            setattr(self, name, state[name])
+        if self.strings is not None and self.strings.encoder is not None:
+            self.levels = self.strings.encoder.levels
 
     def __len__(self) -> int:
         return len(self.names)
@@ -62,6 +82,20 @@ class Intake:
     def n_samples(self) -> int:
         """All samples so far."""
         return sum(self.drawn)
+
+    @property
+    def new(self) -> list[int]:
+        """Samples of each arm that were drawn for this run, recorded ones left out."""
+        return self.drawn if self.reuse is None else self.reuse.drawn
+
+    @property
+    def n_recorded(self) -> int:
+        """Samples of an earlier study that were read."""
+        return 0 if self.reuse is None else self.reuse.n_recorded
+
+    def rest(self, request: Request) -> Request:
+        """What is to be drawn of a request, where no record has it."""
+        return request if self.reuse is None else self.reuse.rest(request)
 
     # ------------------------------------------------------------ what is left
 
@@ -79,7 +113,20 @@ class Intake:
     def left(self, arm: int) -> int | None:
         """How many more samples an arm can give. None: any number."""
         size = self._sizes[arm]
+        if self.is_recorded(arm) and self.reuse is not None and not self.reuse.open:
+            size = 0
         return None if size is None else size - self.drawn[arm]
+
+    def ends_the_run(self, arm: int) -> bool:
+        """Whether a run must not go on without the arm once it has no more samples.
+
+        It has only those of an earlier study, and how many these are depends on what they are.
+        """
+        return self.is_recorded(arm) and (self.reuse is None or self.reuse.open)
+
+    def is_recorded(self, arm: int) -> bool:
+        """Whether it has only samples of an earlier study."""
+        return self.facts.arms[arm].recorded
 
     def too_small(self, request: Request) -> list[int]:
         """Arms that cannot give what is asked for."""
@@ -88,7 +135,7 @@ class Intake:
     @property
     def pools(self) -> dict[Hashable, int]:
         """Samples left of the arms that can run out."""
-        left = {name: self.left(arm) for arm, name in enumerate(self.names)}
+        left = {name: self.left(arm) for arm, name in enumerate(self.names) if not self.is_recorded(arm)}
         return {name: count for name, count in left.items() if count is not None}
 
     def need(self, request: Request) -> None:
@@ -148,6 +195,12 @@ class Intake:
                 self._heard(arm, self._numbers(arm, one))
             elif text_rows(one) is None:
                 self._heard(arm, one)
+
+    def count_unread(self) -> None:
+        """Count what was drawn to check a record, and never told. Once, at the end."""
+        for arm in range(len(self) if self.reuse is not None else 0):
+            assert self.reuse is not None
+            self.drawn[arm] += self.reuse.unread(arm)
 
     def _counted(self, pieces: Pieces) -> dict[int, ArrayLike]:
         for arm, parts in pieces.items():

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from kabc.core.errors import ArmError, SettingsError
 from kabc.results.values import Result
+from kabc.running.growth import reused
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.progress import Ticker
 from kabc.running.questions import spec_of
@@ -60,6 +61,9 @@ def create_study(
     block: int | str | None = None,
     on_worker_loss: OnWorkerLoss | None = None,
     watch: bool = True,
+    reuse: str | None = None,
+    anchors: int | None = None,
+    gone: Sequence[Hashable] = (),
 ) -> Study:
     """Make a study: a question that is kept in a store, with everything that is drawn for it.
 
@@ -80,6 +84,15 @@ def create_study(
     on_worker_loss : {"redraw", "encode", "raise"}, optional
         What becomes of a draw whose worker died. Default: it is drawn again, but the run ends where two workers died
         with draws of one arm.
+    reuse : str, optional
+        An earlier study in the same store. Its samples of arms of the same name are read first, all of them, in the
+        order in which they were drawn; then new ones are drawn. Valid if the question was not chosen by looking at
+        these samples. `max_samples` is for new samples.
+    anchors : int, optional
+        With `reuse`: so many new samples of each arm are compared with its recorded ones before these are read. If they
+        differ, nothing recorded is read. They are the next samples of the arm. Default: 20.
+    gone : sequence of hashable, optional
+        With `reuse`: arms that cannot be drawn any more. Only their recorded samples are read.
     n_clusters, delta, kernel, strategy, strategy_options, max_samples, min_separation, pilot, check_k, tolerance, \
     seed, types, block, watch
         As for `kabc.cluster`. Strategies are given by name. Functions cannot be stored.
@@ -118,18 +131,31 @@ def create_study(
     names = _names(arms)
     if len(names) < 2:
         raise ArmError(f"there must be at least 2 arms to compare, got {len(names)}")
+    if reuse is None and (gone or anchors is not None):
+        raise SettingsError("gone= and anchors= are about recorded samples; pass reuse= too, the name of their study")
     spec = spec_of(settings, names, types, watch=watch, on_worker_loss=on_worker_loss)
     store = open_storage(storage)
+    if reuse is not None:
+        spec = replace(spec, reuse=reused(store, reuse, names, anchors, gone))
     while True:
         found = _found(store, name) if if_exists == "resume" else None
-        if found is not None and seed is None:
-            spec = replace(spec, seed=found.seed)
+        if found is not None:
+            spec = _as_begun(spec, found.spec, has_seed=seed is not None)
         try:
             return _made_or_resumed(store, name, found, spec, max_samples)
         except StudyExistsError:
             if if_exists == "raise":
                 raise
             # another process made it just now: resume that one
+
+
+def _as_begun(spec: Spec, begun: Spec, *, has_seed: bool) -> Spec:
+    """The question with what a study that is there has chosen: its seed, and up to where it reads an earlier study."""
+    if not has_seed:
+        spec = replace(spec, seed=begun.seed)
+    if spec.reuse is not None and begun.reuse is not None:  # the earlier study may have gone on
+        spec = replace(spec, reuse=replace(spec.reuse, last_round=begun.reuse.last_round))
+    return spec
 
 
 def _found(store: Storage, name: str) -> Study | None:
@@ -175,6 +201,10 @@ def run_as_study(
         opened = opened_arms(reading, arms, settings, show)
         known = [one for one, _ in named_arms(opened, names)]
         spec = spec_of(settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss)
+        if found is not None and found.spec.reuse is not None:  # what it reads first was said when it was made
+            spec = replace(spec, reuse=found.spec.reuse)
+            if {*known, *found.spec.reuse.gone} == {*found.names}:
+                spec = replace(spec, names=found.names)
         try:
             study = _made_or_resumed(store, name, found, spec, settings.max_samples)
         except StudyExistsError:  # another process made it just now: go on with that one, and its seed

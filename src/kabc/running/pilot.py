@@ -17,7 +17,7 @@ from kabc.running.steps import Script
 PILOT_ROUND = 0  # of the keys that draws are seeded with
 
 
-def chosen_kernel(settings: Settings, intake: Intake) -> Script[tuple[Kernel, int]]:
+def chosen_kernel(settings: Settings, intake: Intake, number: int = PILOT_ROUND) -> Script[tuple[Kernel, int]]:
     """The kernel, and how many samples were drawn to choose it. These are counted, and never tested."""
     given = settings.kernel
     if isinstance(given, Kernel):
@@ -32,7 +32,7 @@ def chosen_kernel(settings: Settings, intake: Intake) -> Script[tuple[Kernel, in
             f"max_samples={settings.max_samples}; lower pilot=, or pass a kernel with a fixed bandwidth"
         )
     intake.need(request)
-    pooled = _pooled(intake.take((yield PILOT_ROUND, request)), intake.names)
+    pooled = _pooled(intake.take((yield number, request)), intake.names)
     chosen = Gaussian.from_pilot(pooled) if given is None else given(pooled)
     if not isinstance(chosen, Kernel):
         raise SettingsError(

@@ -43,11 +43,11 @@ class Run:
     story: Callable[[], Sequence[str]] = tuple  # what else to know of how the samples came together
 
     def __post_init__(self) -> None:
-        self._rounds = Rounds(
+        self.rounds = Rounds(
             self.settings, self.intake, self.sources, self.show, self.listeners, self.ledger, self._spent, self.started
         )
 
-        self.stepper = Stepper(self._rounds.asks(), self.ledger, self.intake)
+        self.stepper = Stepper(self.rounds.asks(), self.ledger, self.intake)
         self.ended = False  # whether the script came to its end
         self._finished: Result | None = None
 
@@ -66,7 +66,7 @@ class Run:
             status: Status = "interrupted"
         except KeyboardInterrupt:
             self._over(stepper)
-            if self._rounds.telling:  # the strategy knows a part of the round: nothing it says would be certain
+            if self.rounds.telling:  # the strategy knows a part of the round: nothing it says would be certain
                 raise
             status = "interrupted"
         except SpendError:
@@ -97,37 +97,37 @@ class Run:
     @property
     def last_round(self) -> int:
         """The number of the last round that was asked for."""
-        return self._rounds.number
+        return self.rounds.number
 
     @property
     def _n_lost(self) -> int:
         """Draws that were paid for without a sample to show."""
         if self.ledger.private and self.sources is not None:
-            return self.sources.n_lost(self.intake.drawn)
+            return self.sources.n_lost(self.intake.new)
         return self.ledger.n_lost + (0 if self.sources is None else sum(self.sources.lost))
 
     def _spent(self) -> float:
         price = self.intake.price
-        return price * (self.intake.n_samples + self._n_lost) if price else 0.0
+        return price * (sum(self.intake.new) + self._n_lost) if price else 0.0
 
     # ------------------------------------------------------------ the answer
 
     def _answer(self, status: Status) -> Result:
-        strategy = self._rounds.strategy
+        strategy = self.rounds.strategy
         if strategy is None:
             return self._without_kernel(status)
         with blas_threads(strategy):
             return self._answer_of(strategy, self._status(strategy, status))
 
     def _without_kernel(self, status: Status) -> Result:
-        rounds = self._rounds
+        rounds = self.rounds
         chosen = "kernel" if self.settings.by_kernel else "length of blocks"
         rounds.notes.append(f"stopped during the pilot: no {chosen} was chosen, nothing was tested")
         stand_in = rounds.settings.build(len(self.intake), Gaussian(bandwidth=1.0), rounds.affordable)
         return replace(self._answer_of(stand_in, status), kernel="")
 
     def _answer_of(self, strategy: Strategy, status: Status) -> Result:
-        rounds, seconds = self._rounds, time.perf_counter() - self.started
+        rounds, seconds = self.rounds, time.perf_counter() - self.started
         advice: tuple[str, ...] = ()
         if not rounds.telling:
             advice = tuple(suggestion(rounds.settings, self.intake, strategy.recommend().labels, status))
@@ -146,7 +146,7 @@ class Run:
         return answer(strategy, self.intake, ended)
 
     def _status(self, strategy: Strategy, status: Status) -> Status:
-        if self._rounds.telling:
+        if self.rounds.telling:
             return status
         ended = strategy.status or status  # an answer that is found stands, however the run ended
         if ended == "decided" and not strategy.recommend().certified:
@@ -160,9 +160,9 @@ class Run:
         """The error, with the answer so far: what was paid for is not lost. An error of the strategy gets a name."""
         if not self.intake.n_samples:
             return error
-        number = self._rounds.number
-        if self._rounds.telling:
-            self._rounds.notes.append(f"round {number} was not told to its end: nothing that was found is certain")
+        number = self.rounds.number
+        if self.rounds.telling:
+            self.rounds.notes.append(f"round {number} was not told to its end: nothing that was found is certain")
             if not isinstance(error, KabcError):
                 error = StrategyError(f"the strategy failed: {type(error).__name__}: {error}")
         if isinstance(error, KabcError):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from kabc.arms.base import Arm
 from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
 from kabc.core.kernels import Kernel
+from kabc.core.settings import error_probability
 from kabc.core.words import counted, two_digits
 from kabc.running.blocks import few_blocks, settled_block
 from kabc.running.intake import Intake, Pieces
@@ -27,6 +29,9 @@ from kabc.strategies.base import Request, SetsAside, Strategy
 from kabc.study.ledger import Ledger
 
 _LOOK_SECONDS = 0.5  # between two looks at what is left
+
+
+_STATE = ("strategy", "tracer", "notes", "n_pilot", "before", "_n_told")  # of a run, beside the intake
 
 
 class Rounds:
@@ -73,6 +78,7 @@ class Rounds:
         self.before = 0  # samples that the strategy was told in earlier runs
         self.telling = False  # it was told a part of a round: nothing that it says is certain
         self.number = PILOT_ROUND  # of the round that is drawn
+        self._n_told = 0  # rounds that the strategy was told in this run
         self._left, self._next_look = "", 0.0  # what is left, in words, and when to look again
 
     @property
@@ -85,25 +91,81 @@ class Rounds:
 
     def asks(self) -> Script[Status]:
         """All rounds, until something ends them; how that ended."""
+        strategy = self.strategy
+        if strategy is None:
+            strategy = self.strategy = yield from self._begin()
+        elif self._sources is not None:
+            self._sources.cut(self.settings.block_length)
+        loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
+        with blas_threads(strategy):
+            for request in loop.asks():
+                self.number += 1
+                self._tell(strategy, request, (yield self.number, request))
+                self._n_told += 1
+                self._report(strategy, self._n_told)
+        yield from self._anchors_in_the_end(may_draw=loop.reason != "budget")
+        status = strategy.status or loop.reason
+        assert status is not None
+        return status
+
+    def _begin(self) -> Script[Strategy]:
+        """What comes before the rounds of the strategy: anchors, and pilots."""
+        yield from self._anchors()
         yield from self._cut()
         kernel: Kernel | None = None
         if self.settings.by_kernel and isinstance(self.settings.chosen, str):
-            kernel, self.n_pilot = yield from chosen_kernel(self.settings, self.intake)
+            kernel, self.n_pilot = yield from chosen_kernel(self.settings, self.intake, self.number)
         strategy = self.settings.build(len(self.intake), kernel, self.affordable)
         self._refuse_rows_again(strategy)
         self.before = strategy.n_samples
         # a strategy that goes on gets the draws of later rounds: it has seen those of the first ones
         self.number += len(strategy.rounds)
-        self.strategy = strategy
-        loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
-        with blas_threads(strategy):
-            for number, request in enumerate(loop.asks(), 1):
-                self.number += 1
-                self._tell(strategy, request, (yield self.number, request))
-                self._report(strategy, number)
-        status = strategy.status or loop.reason
-        assert status is not None
-        return status
+        return strategy
+
+    # ------------------------------------------------------------ snapshots
+
+    def state(self, number: int) -> dict[str, Any]:
+        """All that it takes to go on after this round, without arms and settings."""
+        kept = {name: getattr(self, name) for name in _STATE}
+        return kept | {"number": number, "block": self.settings.block, "intake": self.intake.state()}
+
+    def take_up(self, state: Mapping[str, Any]) -> None:
+        """Go on after the round of a state, before `asks` is run."""
+        for name in _STATE:
+            setattr(self, name, state[name])
+        self.number, self.settings = state["number"], replace(self.settings, block=state["block"])
+        self.intake.take_up(state["intake"])
+
+    # ------------------------------------------------------------ anchors
+
+    def _anchors(self) -> Script[None]:
+        """Draw new samples of arms with a record, and compare: then the record is read, or dropped."""
+        reuse, intake = self.intake.reuse, self.intake
+        if reuse is None:
+            return
+        reuse.check(self.settings)
+        self.settings = replace(self.settings, delta=error_probability(self.settings.error) / reuse.share)
+        request = reuse.request()
+        if request:
+            yield self.number, request
+            self.number += 1
+        found = reuse.judge(intake.names, intake.seed, intake.columns)
+        if not found.passed:
+            self.notes.append(found.message())
+
+    def _anchors_in_the_end(self, *, may_draw: bool) -> Script[None]:
+        """Compare again, with as many new samples as it takes to see what could have told arms apart.
+
+        None are drawn if the budget is spent: it may be raised, and then the next round is the strategy's.
+        """
+        reuse, intake = self.intake.reuse, self.intake
+        if reuse is None:
+            return
+        request = reuse.in_the_end(self.settings.max_samples)
+        if request and may_draw:
+            self.number += 1
+            yield self.number, request
+        intake.changed = reuse.judge_again(intake.names, intake.seed, intake.columns)
 
     def _cut(self) -> Script[None]:
         """Find the length of the blocks if it is asked for, cut the pools into blocks, and look at their order."""
@@ -138,14 +200,15 @@ class Rounds:
             return False
         asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.intake)), 1), **request}
         short = set(self.intake.too_small(asked)) - strategy.arms_set_aside
-        if short:
-            strategy.set_aside(short)
-        return bool(short)
+        if not short or any(self.intake.ends_the_run(arm) for arm in short):
+            return False
+        strategy.set_aside(short)
+        return True
 
     def _forbids(self, request: Request) -> Status | None:
         if self.intake.too_small(request):  # a larger budget would not help, so this is the reason
             return "exhausted"
-        budget, total = self.settings.max_samples, self.intake.n_samples + sum(request.values())
+        budget, total = self.settings.max_samples, sum(self.intake.new) + sum(self.intake.rest(request).values())
         return "budget" if budget is not None and total > budget else None
 
     # ------------------------------------------------------------ what a round brings

@@ -60,6 +60,11 @@ class Settings:
         return "anytime" if self.kernel is None and self.min_separation is None else "kabc"
 
     @property
+    def error(self) -> float:
+        """The largest probability of a wrong answer: delta, or the usual one."""
+        return _DELTA if self.delta is None else self.delta
+
+    @property
     def by_kernel(self) -> bool:
         """Whether the strategy tests with a kernel; an unknown name is refused."""
         chosen = self.chosen
@@ -194,11 +199,10 @@ class Settings:
         return self._make(chosen, n_arms, kernel, affordable) if isinstance(chosen, str) else chosen
 
     def _make(self, name: str, n_arms: int, kernel: Kernel | None, affordable: int) -> Strategy:
-        delta = _DELTA if self.delta is None else self.delta
         options = self._all_options() | ({} if self.check_k is None else {"check_k": self.check_k})
         if self.n_clusters is not None or not needs_kernel(name):
             options |= {"block": self.block_length} if self.block_length > 1 else {}
-            return make_strategy(name, n_arms, self.n_clusters, delta, kernel, options)
+            return make_strategy(name, n_arms, self.n_clusters, self.error, kernel, options)
         assert kernel is not None
         if options:
             raise SettingsError(
@@ -206,12 +210,12 @@ class Settings:
                 "which has no options"
             )
         if self.min_separation is not None:
-            return Cluster.for_separation(n_arms, self.min_separation, delta, kernel)
+            return Cluster.for_separation(n_arms, self.min_separation, self.error, kernel)
         if affordable < 2:
             raise SettingsError(
                 f"max_samples or the pools allow {counted(max(affordable, 0), 'sample')} per arm; at least 2 are needed"
             )
-        return Cluster(n_arms, affordable, delta, kernel)
+        return Cluster(n_arms, affordable, self.error, kernel)
 
     # ------------------------------------------------------------ a strategy object
 

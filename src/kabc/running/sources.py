@@ -153,6 +153,7 @@ def facts_of(arms: Sequence[Arm], about: NamedArms, *, fingerprints: bool = Fals
             in_order=callable(getattr(arm, "in_order", None)),
             in_blocks=hasattr(arm, "in_blocks"),
             fingerprint=str(getattr(arm, "fingerprint", "")) if fingerprints else "",
+            recorded=bool(getattr(arm, "recorded", False)),
         )
         for arm, shares in zip(arms, paired, strict=True)
     )

@@ -7,6 +7,7 @@ same script, with samples from the log first.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Generic, TypeVar
@@ -27,17 +28,33 @@ class Stepper(Generic[Found]):
     def __init__(self, script: Script[Found], ledger: Ledger, intake: Intake) -> None:
         self._script, self._ledger, self._intake = script, ledger, intake
         self._asked: Asked | None = None
+        self._broken: BaseException | None = None  # what the script failed with: it cannot go on
         self.found: Found | None = None  # what the script returned
+        self.told: Callable[[int, float], None] | None = None  # hears which round was told, and how long it took
 
     def advance(self) -> bool:
         """Tell all rounds that are whole, and open the next one. False: the script has ended."""
+        if self._broken is not None:
+            raise self._broken
         if self._asked is None and not self._run_on(lambda: next(self._script)):
             return False
         assert self._asked is not None
-        while (pieces := self._ledger.round(*self._asked, self._intake.drawn)) is not None:
+        while (pieces := self._round(*self._asked)) is not None:
+            number, started = self._asked[0], time.perf_counter()
             if not self._run_on(partial(self._script.send, pieces)):
                 return False
+            if self.told is not None:
+                self.told(number, time.perf_counter() - started)
         return True
+
+    def _round(self, number: int, request: Request) -> Pieces | None:
+        """The samples of a round: recorded ones first, if there are any; None as long as some are not drawn."""
+        reuse = self._intake.reuse
+        if reuse is None:
+            return self._ledger.round(number, request, self._intake.drawn)
+        rest = reuse.rest(request)
+        drawn = self._ledger.round(number, rest, reuse.drawn) if rest else {}
+        return None if drawn is None else reuse.merged(request, drawn)
 
     def _run_on(self, go_on: Callable[[], Asked]) -> bool:
         try:
@@ -45,12 +62,16 @@ class Stepper(Generic[Found]):
         except StopIteration as end:
             self.found = end.value
             return False
+        except BaseException as error:
+            self._broken = error
+            raise
         return True
 
     def close(self) -> None:
         """Leave the script. What was drawn of a round that will not be finished is counted."""
         self._script.close()
         self._intake.take_part(self._ledger.part())
+        self._intake.count_unread()
 
 
 def run_here(stepper: Stepper[Found], shift: Shift) -> Found | None:

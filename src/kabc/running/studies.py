@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Hamming
 from kabc.results.files import loaded
 from kabc.results.origin import origin_now
 from kabc.results.values import Result
+from kabc.running.growth import reuse_of, with_gone
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.identity import bury_dead, worker_facts, worker_name
 from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
+from kabc.running.keeper import Keeper
 from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
@@ -66,15 +69,17 @@ def run_of(
     """The run that answers the question of a study. Without `worker`, it only reads."""
     if facts is None:
         facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
+    reuse = reuse_of(storage, spec)
+    facts = with_gone(facts, spec, reuse)
     settings = settings_of(spec, study, facts)
     strings = Strings(None if facts.types else spec.types) if settings.bets else None
     watched = Watch(len(facts), spec.seed, paired=settings.paired) if spec.watch else None
     if sources is not None:
         sources.facts = facts
-    intake = Intake(spec.names, facts, spec.seed, strings, watched)
+    intake = Intake(spec.names, facts, spec.seed, strings, watched, reuse)
     settings = read_tolerance(settings, intake, spec.types)
     intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
-    return Run(
+    run = Run(
         settings,
         sources,
         intake,
@@ -82,8 +87,13 @@ def run_of(
         Ticker(False) if show is None else show,
         listeners,
         time.perf_counter() if started is None else started,
-        story=lambda: story(storage, study),
+        story=lambda: story(storage, study, spec.kabc, origin_now("").version),
     )
+    if reuse is None:
+        keeper = Keeper(storage, study, spec.fingerprint)
+        keeper.restore(run.rounds)
+        run.stepper.told = partial(keeper.told, run.rounds) if worker else None
+    return run
 
 
 def stored_answer(study: StudyRecord) -> Result:
@@ -154,6 +164,8 @@ class Step:
             return True
         result = self.run.finished()
         self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
+        if result.status != "budget":  # a raised budget goes on from there
+            self.storage.drop_snapshot(self.study.id)
         note_effects(self.storage, self.study.id, self.run.intake.names)  # it takes seconds, and decides nothing
         return False
 

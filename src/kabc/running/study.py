@@ -11,10 +11,13 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import NamedArms
+from kabc.arms.recorded import RecordedArm
 from kabc.core.errors import ArmError, ProtocolError, SettingsError
+from kabc.core.files import StrPath
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running import studies
+from kabc.running.growth import reuse_of
 from kabc.running.hand import Ask, Hand
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.progress import ShowLine, Ticker
@@ -27,6 +30,11 @@ from kabc.running.workers import Place
 from kabc.storage.contract import Outcome, Storage, StudyRecord, StudyState
 from kabc.strategies import needs_kernel
 from kabc.study.spec import Spec
+
+_GROWS_WITH = (
+    *("n_clusters", "delta", "kernel", "strategy", "min_separation", "pilot", "check_k", "tolerance", "types", "block"),
+    *("on_worker_loss", "watch"),
+)
 
 
 class Study:
@@ -129,14 +137,17 @@ class Study:
     ) -> Result:
         """Run with arms that are open already, and close them, however it ends."""
         record = self.record
-        if record.state == "ended":
-            return studies.stored_answer(record)
-        studies.expect_running(record)
         sources = Sources(self._in_order(opened, names), None, self.seed)
         sources.workers = place.workers_for(sources.arms)
         try:
             sources.check_workers()
-            result = studies.run_here(self._storage, record, self._spec, sources, show, on_round)
+            if record.state == "ended":
+                if record.facts is not None:  # it is no answer about other arms
+                    studies.known_facts(self._storage, record, self._spec, sources.facts_to_keep())
+                result = studies.stored_answer(record)
+            else:
+                studies.expect_running(record)
+                result = studies.run_here(self._storage, record, self._spec, sources, show, on_round)
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise
@@ -151,13 +162,16 @@ class Study:
     def _in_order(self, opened: Arms, names: Sequence[Hashable] | None) -> Arms:
         """The arms in the order of the study."""
         given = dict(named_arms(opened, names))
+        gone = self._gone()
         for name in given:
             if name not in self.names:
                 raise ArmError(f"study {self.name!r} has no such arm; it has {list(self.names)}").of_arm(name)
         for name in self.names:
-            if name not in given:
+            if name in gone and name in given:
+                raise ArmError(f"study {self.name!r} was told that this arm is gone; leave it out").of_arm(name)
+            if name not in given and name not in gone:
                 raise ArmError(f"study {self.name!r} needs this arm, and it is not passed; pass it too").of_arm(name)
-        ordered: dict[Any, ArmLike] = {name: given[name] for name in self.names}
+        ordered: dict[Any, ArmLike] = {name: given[name] if name in given else gone[name] for name in self.names}
         if not isinstance(opened, NamedArms):
             return ordered
         about = opened
@@ -171,6 +185,14 @@ class Study:
             about.warnings,
             about.source,
         )
+
+    def _gone(self) -> dict[Hashable, RecordedArm]:
+        """Arms that cannot be drawn any more: they have the samples of the earlier study alone."""
+        reuse = reuse_of(self._storage, self._spec)
+        if reuse is None or self._spec.reuse is None:
+            return {}
+        sizes = dict(zip(self.names, reuse.sizes, strict=True))
+        return {name: RecordedArm(sizes[name]) for name in self._spec.reuse.gone}
 
     # ------------------------------------------------------------ by hand
 
@@ -191,8 +213,12 @@ class Study:
         >>> study.status, study.result().groups
         ('ended', (('a', 'c'), ('b',)))
         """
-        hand = self._at_hand()
-        return hand.ask()
+        if self._hand is None and self.status == "ended":
+            return None
+        ask = self._at_hand().ask()
+        if ask is None and self.status == "ended":
+            self._let_go()
+        return ask
 
     def tell(self, ask: Ask, rows: ArrayLike) -> Outcome:
         """What was drawn, (count,) or (count, d). It is checked first: what is wrong changes nothing.
@@ -208,6 +234,11 @@ class Study:
             self._hand = Hand(self._storage, self.record, self._spec)
         return self._hand
 
+    def _let_go(self) -> None:
+        if self._hand is not None:
+            self._hand.close()
+            self._hand = None
+
     # ------------------------------------------------------------ what is known
 
     def result(self) -> Result:
@@ -217,6 +248,15 @@ class Study:
             return studies.stored_answer(record)
         run = studies.run_of(self._storage, record, self._spec, None)
         return run.result(whole_rounds)
+
+    def export(self, path: StrPath) -> int:
+        """Write all samples to a table (".csv", ".parquet"), or all of the study to a file of its own (".kabcstudy").
+
+        Returns how many samples were written. Late ones are there too, and marked.
+        """
+        from kabc.study.export import export_study
+
+        return export_study(self._storage, self.record, path)
 
     # ------------------------------------------------------------ changes
 
@@ -237,7 +277,49 @@ class Study:
             )
         replace(self._settings, max_samples=max_samples).check(len(self.names))
         self._storage.set_limits(record.id, limits, {"before": dict(record.limits), "now": limits})
-        self._hand = None
+        self._let_go()
+
+    def grow(
+        self,
+        name: str,
+        arms: Sequence[Hashable] = (),
+        *,
+        gone: Sequence[Hashable] = (),
+        anchors: int | None = None,
+        **changes: Any,
+    ) -> Study:
+        """A new study in the same store, with further arms, that reads the samples of this one first.
+
+        Parameters
+        ----------
+        name : str
+            Of the new study.
+        arms : sequence of hashable
+            Names of arms that are added.
+        gone, anchors
+            As for `kabc.create_study`, whose `reuse` this is.
+        changes
+            Other settings of `kabc.create_study`, such as `n_clusters`, `delta` or `tolerance`; what is not given is as
+            in this study. Do not choose them by looking at its samples.
+
+        Examples
+        --------
+        >>> import kabc
+        >>> build = lambda mean: lambda n, rng: rng.normal(mean, 1.0, n)
+        >>> first = kabc.create_study("monday", arms=["v1", "v2"], n_clusters=2, seed=0, storage="kabc.db")
+        >>> first.run({"v1": build(0.0), "v2": build(5.0)}).groups
+        (('v1',), ('v2',))
+        >>> second = first.grow("tuesday", arms=["v3"], gone=["v1"])
+        >>> second.run({"v2": build(5.0), "v3": build(5.0)}).n_recorded > 0
+        True
+        """
+        from kabc.running.making import create_study  # which knows studies
+
+        spec = self._spec
+        question = {one: getattr(spec, one) for one in _GROWS_WITH if one != "strategy" or "tolerance" not in changes}
+        question |= {"strategy_options": dict(spec.options), "max_samples": self.record.limits.get("max_samples")}
+        past = {"reuse": self.name, "gone": gone, "anchors": anchors}
+        return create_study(name, [*self.names, *arms], storage=self._storage, **question | past | changes)
 
     def pause(self) -> None:
         """Let no process draw more, until `resume`. Draws under way are finished."""

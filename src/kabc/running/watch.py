@@ -72,7 +72,7 @@ class Watch:
         given = rows_of(samples)
         if given is None:
             return
-        rows = self._thinned(arm, _watched(given))
+        rows = self._thinned(arm, watched_columns(given))
         if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
             self._seen[arm].append(rows)
             self._kept[arm] += len(rows)
@@ -186,7 +186,7 @@ def _common(doubts: Sequence[_Doubt]) -> str:
     return DEPENDENT if dependent else f"{DRIFT} (machine load?)"
 
 
-def _watched(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
+def watched_columns(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
     """The columns that are looked at; texts become numbers."""
     if rows.shape[1] > _MOST_COLUMNS:
         rows = rows[:, np.linspace(0, rows.shape[1] - 1, _MOST_COLUMNS).astype(int)]

@@ -49,6 +49,7 @@ class _ArmDocument(_Strict):
     in_order: bool
     in_blocks: bool
     fingerprint: str
+    recorded: bool = False
 
 
 class _Document(_Strict):

@@ -24,7 +24,8 @@ class ArmFacts:
     """One arm. `size`: samples that it can give in all, None: any number.
 
     `in_order`: its rows have an order of their own, which can be looked at. `in_blocks`: it gives whole blocks alone,
-    once it is cut. `fingerprint` differs where its rows do; empty where it is not known.
+    once it is cut. `fingerprint` differs where its rows do; empty where it is not known. `recorded`: it has only
+    samples of an earlier study, and their number depends on their values.
     """
 
     size: int | None = None
@@ -33,6 +34,7 @@ class ArmFacts:
     in_order: bool = False
     in_blocks: bool = False
     fingerprint: str = ""
+    recorded: bool = False
 
     def expect_same(self, here: ArmFacts) -> None:
         """Refuse an arm that is another one than this."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any
 
@@ -33,6 +33,20 @@ _LONGEST = 160  # characters of a value in an error
 
 
 @dataclass(frozen=True)
+class Reused:
+    """Samples of an earlier study that are read first: up to which round, how many anchors, and which arms are gone.
+
+    `id` is that of the earlier study in the store: another study of the same name is not the same.
+    """
+
+    study: str
+    id: int
+    last_round: int
+    anchors: int
+    gone: tuple[Hashable, ...] = ()
+
+
+@dataclass(frozen=True)
 class Spec:
     """The question of a study. Fields as for `kabc.cluster`; what is None is the default.
 
@@ -54,6 +68,7 @@ class Spec:
     types: Mapping[str, str] | None = None
     watch: bool = True
     on_worker_loss: OnWorkerLoss | None = None
+    reuse: Reused | None = None
     kabc: str = field(default="", compare=False)
 
     # ------------------------------------------------------------ JSON
@@ -71,6 +86,7 @@ class Spec:
             "kernel": None if self.kernel is None else kernel_document(self.kernel),
             "tolerance": _tolerance_document(self.tolerance),
             "types": None if self.types is None else dict(self.types),
+            "reuse": None if self.reuse is None else _reuse_document(self.reuse),
         }
 
     @property
@@ -100,6 +116,7 @@ class Spec:
                     "names": distinct(names),
                     "kernel": None if read.kernel is None else kernel_of(read.kernel),
                     "tolerance": _tolerance_of(read.tolerance),
+                    "reuse": None if read.reuse is None else _reuse_of(read.reuse),
                     "kabc": str(document.get("kabc", ""))[:_LONGEST],
                 }
             )
@@ -123,8 +140,20 @@ class Spec:
         )
 
 
-_OWN_FORM = ("names", "options", "kernel", "tolerance", "types", "kabc")
+_OWN_FORM = ("names", "options", "kernel", "tolerance", "types", "reuse", "kabc")
 _NAME: TypeAdapter[Any] = TypeAdapter(Name)
+
+
+class _ReuseDocument(BaseModel):
+    """What is read of an earlier study, as it is written."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    study: str
+    id: int
+    last_round: int
+    anchors: int
+    gone: list[Any]
 
 
 class _Document(BaseModel):
@@ -147,6 +176,7 @@ class _Document(BaseModel):
     types: dict[str, str] | None
     watch: bool
     on_worker_loss: OnWorkerLoss | None
+    reuse: _ReuseDocument | None = None
 
 
 def _name_document(name: Hashable) -> Any:
@@ -156,6 +186,15 @@ def _name_document(name: Hashable) -> Any:
             f"arm name {shown(repr(name))} of type {type(name).__name__} cannot be stored in a study; use a text"
         )
     return document
+
+
+def _reuse_document(reuse: Reused) -> dict[str, Any]:
+    return asdict(reuse) | {"gone": [_name_document(name) for name in reuse.gone]}
+
+
+def _reuse_of(read: _ReuseDocument) -> Reused:
+    gone = [name_of(one, key_of(one)) for one in map(_NAME.validate_python, read.gone)]
+    return Reused(read.study, read.id, read.last_round, read.anchors, tuple(gone))
 
 
 def _plain(what: str, value: Any) -> Any:

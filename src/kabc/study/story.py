@@ -8,11 +8,16 @@ from kabc.core.words import counted
 from kabc.storage.contract import Storage, StudyRecord
 
 
-def story(storage: Storage, study: StudyRecord) -> tuple[str, ...]:
-    """Lines for the notes of an answer: how often it was resumed, what was lost, drawn again, or came late."""
+def story(storage: Storage, study: StudyRecord, made_by: str, here: str) -> tuple[str, ...]:
+    """Lines for the notes of an answer: how often it was resumed, what was lost, drawn again, or came late.
+
+    `made_by` and `here` are versions of kabc.
+    """
     notes = storage.notes(study.id)
     kinds = Counter(note.kind for note in notes)
     lines = []
+    if made_by != here:
+        lines.append(f"study {study.name!r} was made by kabc {made_by}, and its answer by kabc {here}")
     if kinds["resumed"]:
         lines.append(f"study {study.name!r}: resumed {counted(kinds['resumed'], 'time')}")
     if kinds["redrawn"]:

@@ -39,7 +39,7 @@ def test_an_old_store_opens_and_goes_on(golden: Path, tmp_path: Path) -> None:
         assert (draw.rows.dtype, repr(draw.rows.tolist())) == (rows.dtype, repr(rows.tolist()))
         assert (draw.worker, draw.started, draw.ended, draw.n_paid) == ("ann", 10.0, 11.5, 3 * ticket.round)
     assert [(draw.worker, draw.lease, draw.late) for _, draw in store.late_draws(study.id)] == [("bob", 1, True)] * 2
-    assert store.deaths(study.id) == {0: 2}
+    assert store.deaths(study.id) == {0: 1}  # one worker, twice
     assert [note.kind for note in store.notes(study.id)] == [
         "lapsed", "superseded", "lapsed", "superseded", "failed", "block", "paused"
     ]  # fmt: skip

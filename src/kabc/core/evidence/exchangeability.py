@@ -53,11 +53,15 @@ class Order:
 
 
 def order_evidence(
-    series: Sequence[NDArray[Any]], rngs: Sequence[np.random.Generator], common: int
+    series: Sequence[NDArray[Any]],
+    rngs: Sequence[np.random.Generator],
+    common: int,
+    known: Sequence[int] | None = None,
 ) -> Order:  # S series (n,)
     """Evidence against exchangeability of each series, and of all together; `rngs` decide between equal values.
 
     All together bet on the first `common` samples of each series. Lengths beyond that may depend on the samples.
+    No bet is made on the first `known` samples of a series: later ones are compared with them.
     """
     found, dependent = np.zeros(len(series)), np.zeros(len(series), dtype=bool)
     shared = _Shared(min(common, max(map(len, series), default=0), _AT_A_TIME // (max(len(series), 1) * _N_EXPERTS)))
@@ -68,6 +72,8 @@ def order_evidence(
         chosen, by_length = by_length[-many:], by_length[:-many]
         steps = [_ranked(series[i], rngs[i]) for i in chosen]
         factors = _factors(steps, longest)
+        for place, i in enumerate(chosen):
+            factors[: 0 if known is None else known[i], place] = 1.0
         found[chosen], dependent[chosen] = _wealth(factors)
         shared.add(factors)
     return Order(np.minimum(found, _LOG_MOST), dependent, min(shared.log_wealth(), _LOG_MOST))

@@ -21,7 +21,7 @@ from kabc.storage.sql.home import Home
 _LOCK = 0x6B616263  # "kabc": of the schema
 _LOOK_EVERY = 1.0  # seconds after which who waits looks by itself: a message may be lost with its connection
 _COLLISIONS = ("40001", "40P01")  # two transactions in each other's way
-_RESTARTS = ("57P01", "57P02", "57P03", "08")  # the server stops, starts, or the connection broke
+_RESTARTS = ("57P01", "57P02", "57P03", "08", "53300")  # it stops, starts, is full, or the connection broke
 
 
 class PostgresHome(Home):

@@ -128,7 +128,9 @@ _NEW = {"state": OPEN, "lease": 0, "expires": 0.0, "deaths": 0, "n_paid": 0}
 def _close(connection: Connection, study: int, number: int) -> None:
     """Tickets of earlier rounds that are not done never will be: a new lease number keeps everybody out."""
     left = and_(table.c.study == study, table.c.round < number, UNFINISHED)
-    connection.execute(update(table).where(left).values(state=FAILED, lease=table.c.lease + 1, worker=None))
+    connection.execute(
+        update(table).where(left).values(state=FAILED, lease=table.c.lease + 1, worker=None, expires=0.0)
+    )
 
 
 def _count(home: Home, connection: Connection, study: int, after: int, before: int) -> None:

@@ -113,13 +113,19 @@ class SqliteHome(Home):
                 yield connection
                 connection.commit()
             except BaseException:
-                with suppress(DBAPIError):
-                    connection.rollback()
+                self._undo(connection)
                 raise
             if write:
                 self._writes += 1
                 if self._writes % _LOOK_EVERY == 0:
                     self._empty_log(connection)
+
+    def _undo(self, connection: Connection) -> None:
+        """Back to where it was. A connection that broke is not used again: a new one has our settings."""
+        with suppress(DBAPIError):
+            connection.rollback()
+        if connection.invalidated:
+            self.close()
 
     def _empty_log(self, connection: Connection) -> None:
         """SQLite empties its log only while nobody reads. With many readers that never comes: here they wait."""
@@ -157,11 +163,11 @@ class SqliteHome(Home):
     # ------------------------------------------------------------ errors
 
     def passes(self, error: DBAPIError) -> bool:
-        return False
+        return _code(error) == "SQLITE_PROTOCOL"  # many opened the log at the same instant
 
     def explained(self, error: DBAPIError) -> StorageError:
         why = str(error.orig).splitlines()[0] if str(error.orig) else type(error.orig).__name__
-        code = getattr(error.orig, "sqlite_errorname", "") or ""
+        code = _code(error)
         for start, cure in _CURES.items():
             if code.startswith(start):
                 return StorageError(f"{self.label!r}: {cure.format(seconds=self._patience)} ({shown(why)})")
@@ -180,7 +186,8 @@ class SqliteHome(Home):
     def before_fork(self) -> None:
         """Wait for the transaction of another thread, and leave nothing open."""
         self._lock.acquire()
-        self.close()
+        with suppress(DBAPIError):
+            self.close()
 
     def after_fork(self) -> None:
         """Both processes go on."""
@@ -198,6 +205,11 @@ _CURES = {
     "SQLITE_TOOBIG": "it holds a value that is too large to be ours; restore it from a copy",
     "SQLITE_IOERR": "the disk cannot be read or written; check the disk, and that it is a local one",
 }
+
+
+def _code(error: DBAPIError) -> str:
+    return getattr(error.orig, "sqlite_errorname", None) or ""
+
 
 _HOMES: WeakSet[SqliteHome] = WeakSet()
 

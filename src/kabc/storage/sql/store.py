@@ -153,8 +153,10 @@ class SqlStorage:
         arms: Collection[int] | None = None,
         seconds: float = 60.0,
     ) -> Answered:
-        if not finished and not self._read(lambda c: leases.available(self._home, c, study, arms)):
-            return Answered((), ())
+        if not finished:
+            available = self._read(lambda c: leases.available(self._home, c, study, arms))
+            if want <= 0 or not available:
+                return Answered((), ())
         call = leases.Exchange(
             study,
             self._worker(study, worker),

@@ -85,6 +85,27 @@ class RaceTests(StoreTests):
         assert (draw.worker, ticket.deaths) == (f"w{_THREADS - 1}", _THREADS - 1)
         assert len(list(store.late_draws(study))) == _THREADS - 1
 
+    def test_a_lapsed_lease_is_finished_or_leased_anew_and_never_both(self) -> None:
+        store = self.make_storage()
+        study = self.study(store)
+        store.open_round(study, 0, [NewTicket(0, piece, piece, 1) for piece in range(25)])
+        stores = [store, self.again(store)]
+        for _ in range(25):
+            (old,) = store.exchange(study, "slow", want=1, seconds=LAPSED).leased
+            finished, leased = at_once(
+                lambda at, old=old: (  # type: ignore[misc]
+                    stores[at].exchange(study, "new", want=1).leased
+                    if at
+                    else stores[at].exchange(study, "slow", [drawn(old)]).outcomes
+                ),
+                2,
+            )
+            again = [one for one in leased if one.id == old.id]
+            assert (finished, len(again)) in [(("done",), 0), (("superseded",), 1)]
+            stores[1].exchange(study, "new", [drawn(one) for one in leased])
+            if store.summary(study).tickets.get("done") == 25:
+                return
+
     def test_every_note_is_kept(self) -> None:
         store = self.make_storage()
         study = self.study(store)
