@@ -7,6 +7,7 @@ import pwd
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -167,7 +168,7 @@ def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
         name = f"frozen-{number}"
         (slow,) = slower(bench).start(name)
         until_drawing(bench, name, 3 + 7 * number)
-        os.kill(slow.pid or 0, signal.SIGSTOP)
+        freeze(slow.pid or 0, bench.place(name))
         other = bench.start(name)
         codes = together(other)  # it waits until the leases have lapsed, and ends the study alone
         os.kill(slow.pid or 0, signal.SIGCONT)
@@ -176,6 +177,25 @@ def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
         good, faults = good + (not wrong), faults | set(wrong)
     said = f"{sorted(faults) or 'the other one ends the study'}; {superseded} draws superseded and kept as late"
     return Seen("frozen beyond its lease", where, count, good, said)
+
+
+def freeze(pid: int, place: str) -> None:
+    """Stop a process, but not in a transaction of SQLite: that would lock the file for all until it goes on."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        if place.startswith("postgresql:"):
+            return
+        connection = sqlite3.connect(place, timeout=0.5, isolation_level=None)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.02)
+        else:
+            return
+        finally:
+            connection.close()
 
 
 def slower(bench: Bench) -> Bench:

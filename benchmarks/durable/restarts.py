@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 
+from benchmarks.durable.accidents import until_drawing
 from benchmarks.durable.kills import Bench, Whole, together
 from benchmarks.durable.seen import Seen
 from tests.postgres import Server
@@ -14,6 +15,7 @@ def restarts(bench: Bench, right: Whole, server: Server, workers: int, count: in
     """So many immediate shutdowns during one run with several workers. Nobody starts anything again by hand."""
     rng, name = random.Random(seed), f"restarts-{workers}"
     processes = bench.start(name, workers)
+    until_drawing(bench, name)  # a server that is away when a store is opened is an error, and said at once
     done = 0
     while done < count and any(process.is_alive() for process in processes):
         time.sleep(rng.uniform(0.1, 0.8))
