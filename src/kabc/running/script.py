@@ -182,7 +182,8 @@ class Rounds:
         self.notes += few_blocks(self.intake)
         if self.intake.watch is not None:
             arms = () if self._sources is None else self._sources.arms  # cut into blocks by now
-            self.intake.watch.look(arms, block, self._elsewhere())
+            self.intake.watch.miss(self._elsewhere())
+            self.intake.watch.look(arms, block)
 
     def _elsewhere(self) -> list[int]:
         """Arms with an order of their own that other processes have."""

@@ -54,14 +54,14 @@ class Watch:
         self._pools: set[int] = set()
         self._elsewhere: set[int] = set()  # pools that other processes have: nobody looked at their order
 
-    def look(self, arms: Sequence[Arm], block: int = 1, elsewhere: Iterable[int] = ()) -> None:
-        """Look at the own order of pools, before the first round. Nothing is drawn by this.
-
-        Pools that are `elsewhere` are drawn in an order of our own: it would say nothing of theirs, so it is not heard.
-        """
-        self.block = block
-        self._elsewhere = set(elsewhere)
+    def miss(self, arms: Iterable[int]) -> None:
+        """These pools are elsewhere: they are drawn in an order of our own, which says nothing of theirs."""
+        self._elsewhere = set(arms)
         self._pools |= self._elsewhere
+
+    def look(self, arms: Sequence[Arm], block: int = 1) -> None:
+        """Look at the own order of pools, before the first round. Nothing is drawn by this."""
+        self.block = block
         for arm, source in enumerate(arms):
             in_order = getattr(source, "in_order", None)
             rows = in_order(self._dense) if callable(in_order) else None
