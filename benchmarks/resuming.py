@@ -1,4 +1,4 @@
-"""What it costs to go on with a large study (see `studies.py --only resume`)."""
+"""What it costs to go on with a large study (see `study_costs.py --only resume`)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What studies cost.
 
-    python benchmarks/studies.py [--only overhead] [--repeats 5] [--before e3994e0] [--json]
-    python benchmarks/studies.py --only resume [--samples 1000000] [--json]
+    python -m benchmarks.study_costs [--only overhead] [--repeats 5] [--before e3994e0] [--json]
+    python -m benchmarks.study_costs --only resume [--samples 1000000] [--json]
 
 overhead: computing time of a run without storage, which is a study in memory, over that of the loop before there were
 studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts.
