@@ -216,3 +216,21 @@ def test_ctrl_c_leaves_a_run_and_a_worker_with_what_they_drew(kabc: Call) -> Non
         assert process.returncode == 3, err
         assert told in err
     assert kabc("study", "status", "nightly", *STUDY[:2], "--json").json()["leases"] == []
+
+
+def test_arms_are_added_to_a_new_study_that_reads_the_old_samples_first(kabc: Call) -> None:
+    value = "echo $((KABC_SEED % 100 + {}))"
+    arms = [f"--command={name}={value.format(shift)}" for name, shift in (("a", 0), ("b", 900), ("c", 900))]
+    rest = ("--warmup", 0, "--clusters", 2, "--storage", "kabc.db", "--quiet")
+    assert kabc("run", *arms[:2], *rest, "--study", "n").code == 0
+    store = STUDY[:2]
+    assert "give --arm" in kabc("study", "add-arm", "n", "--new", "n2", *store).err
+    assert "has an arm 'b' already" in kabc("study", "add-arm", "n", "--new", "n2", "--arm", "b", *store).err
+    drawn = n_samples()
+    added = kabc("study", "add-arm", "n", "--new", "n2", "--arm", "c", *store)
+    assert added.out == f"n2: 3 arms, may read {drawn} samples of n; draw with kabc run or kabc worker\n"
+    grown = kabc("run", *arms, *rest, "--study", "n2", "--json").json()
+    assert [group["arms"] for group in grown["groups"]] == [["a"], ["b", "c"]]
+    assert grown["n_recorded"] == drawn
+    kabc("study", "add-arm", "n", "--new", "n3", "--arm", "c", "--gone", "a", *store)
+    assert kabc("run", *arms[1:], *rest, "--study", "n3").code == 0

@@ -187,6 +187,25 @@ def _changed(seen: Status, said: str, *, as_json: bool) -> int:
     return exits.DECIDED
 
 
+def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[str], *, as_json: bool) -> int:
+    """A new study that reads the samples of this one first."""
+    study = Study(storage, storage.load_study(name))
+    if not arms:
+        raise SettingsError("give --arm, the name of an arm that is added")
+    for arm in arms:
+        if arm in study.names:
+            raise SettingsError(f"study {name!r} has an arm {arm!r} already; add another one")
+    grown = study.grow(new, arms, gone=gone)
+    read = storage.summary(study.record.id).n_samples
+    if as_json:
+        exits.print_json({"study": grown.name, "arms": list(map(str, grown.names)), "n_recorded": read})
+    else:
+        arms_now = counted(len(grown.names), "arm")
+        samples = counted(read, "sample")
+        print(f"{named(new)}: {arms_now}, may read {samples} of {named(name)}; draw with kabc run or kabc worker")
+    return exits.DECIDED
+
+
 def delete_it(storage: Storage, name: str, *, sure: bool, as_json: bool) -> int:
     """Delete it, if the user is sure."""
     study = storage.load_study(name)

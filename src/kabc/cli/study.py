@@ -179,6 +179,30 @@ def raise_budget(
         return raise_it(store, study, max_samples, as_json=as_json)
 
 
+@study_app.command("add-arm")
+def add_arm(
+    study: Name,
+    new: Annotated[str, typer.Option(metavar="NAME", help="Name of the new study.")],
+    arm: Annotated[list[str] | None, typer.Option(metavar="ARM", help="An arm that is added. Can be repeated.")] = None,
+    gone: Annotated[
+        list[str] | None, typer.Option(metavar="ARM", help="An arm that cannot be drawn any more. Can be repeated.")
+    ] = None,
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    debug: common.Debug = False,
+) -> int:
+    """Make a new study with further arms. It reads the samples of this one first, and draws what it still needs.
+
+    Its answer assumes that arms and settings were not chosen by looking at those samples.
+
+    Example: kabc study add-arm nightly --new nightly-2 --arm b13 --storage kabc.db
+    """
+    from kabc.cli.studies import add_arms
+
+    with opened(storage) as store:
+        return add_arms(store, study, new, arm or [], gone or [], as_json=as_json)
+
+
 @study_app.command()
 def delete(
     study: Name,

@@ -201,6 +201,10 @@ def run_as_study(
         opened = opened_arms(reading, arms, settings, show)
         known = [one for one, _ in named_arms(opened, names)]
         spec = spec_of(settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss)
+        if found is not None and found.spec.reuse is not None:  # what it reads first was said when it was made
+            spec = replace(spec, reuse=found.spec.reuse)
+            if {*known, *found.spec.reuse.gone} == {*found.names}:
+                spec = replace(spec, names=found.names)
         try:
             study = _made_or_resumed(store, name, found, spec, settings.max_samples)
         except StudyExistsError:  # another process made it just now: go on with that one, and its seed
