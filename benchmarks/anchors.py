@@ -2,8 +2,8 @@
 
     python -m benchmarks.anchors [--runs 100] [--record 100] [--anchors 20] [--json]
 
-Samples are normal. The new ones are shifted by some standard deviations: those of all arms, or of one arm. The table has
-the share of runs in which the first look sees it. A shift of 0 is a false alarm.
+Samples are normal. The new ones are shifted by some standard deviations: those of all arms, or of one arm. The table
+has the share of runs in which the first look sees it. A shift of 0 is a false alarm.
 """
 
 from __future__ import annotations

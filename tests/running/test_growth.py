@@ -51,6 +51,16 @@ def test_a_new_arm_joins_and_what_was_recorded_is_not_drawn_again(tmp_path: Path
     assert kept[:n].tolist() == before[:n].tolist()
 
 
+def test_its_certificate_says_what_reading_the_record_assumes(tmp_path: Path) -> None:
+    tuesday = first(tmp_path).grow("tuesday", arms=["v4"], seed=2)
+    tuesday.run(ARMS | {"v4": normal(4.0)}, progress=False)
+    said = " ".join(tuesday.result().certificate().split())
+    assert "samples of an arm have one law then and now" in said
+    assert "recorded samples of study 'monday' were read" in said
+    assert "a small change may not show" in said
+    assert "was not chosen by looking at the recorded samples (not checked)" in said
+
+
 def test_it_goes_on_after_it_was_interrupted_as_if_nothing_had_happened(tmp_path: Path) -> None:
     monday = first(tmp_path, n_clusters=None, max_samples=300)
     arms = ARMS | {"v4": normal(0.5)}
