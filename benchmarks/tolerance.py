@@ -8,7 +8,7 @@ gap       instances of benchmarks/samples.py with tolerance = 0.8 of the smalles
           the samples of each arm against the paper's rule for unknown K (min_separation = 0.8 s_*)
 validity  two arms at, just above and far below the tolerance, with bets that see no difference: claims that are wrong
 chains    three arms at 0, 0.6 and 1.2 of the tolerance: is the one in between named?
-stories   twelve builds and 300 hosts
+stories   twelve builds, 300 hosts and 1,000 hosts, with seconds
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import binom, cauchy, norm, poisson
 
 import kabc
 from kabc.bench import INSTANCES, SUITES
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.embeddings.pilots import feature_distance, pilot_features
+from kabc.core.evidence.quantiles import QuantileBets
 from kabc.core.evidence.sameness import SameBets
+from kabc.core.kernels import FiniteKernel
 
 DELTA = 0.05
+ALPHA = 0.05  # of one statement, where runs are counted
 N_ARMS = 12
 LEFT_OUT = ("boc-yeast", "coins", "odd-arm")
 LEAST = 0.05  # a smaller s_* would take the paper's rule more than 700,000 samples of each arm: left out
@@ -35,6 +38,7 @@ ALL = [
     one.name for suite in ("real", "synthetic", "alphabets", "boc") for one in SUITES[suite] if one.name not in LEFT_OUT
 ]
 Law = Callable[[int, np.random.Generator], Array]
+Sampler = Callable[[np.random.Generator, int], Array]  # of n points, (n, d)
 
 
 def normal(mean: float, d: int, spread: float = 1.0) -> Law:
@@ -130,14 +134,26 @@ def smallest_distance(draws: Sequence[Array], kernel: kabc.Kernel) -> float:
 # ---------------------------------------------------------------- validity
 
 
+class Adversary(SameBets):
+    """Bets and centres that follow the past in foolish ways: more after a loss, centres anywhere in the ball."""
+
+    def _centre(self, which: Index) -> tuple[Array, Array]:  # (A,) -> (A, D), (A,)
+        swing = np.sin(7.0 * self._sum[which] + self._counts[which][:, None])
+        centre = self.sup[which][:, None] * swing / math.sqrt(self.n_features)
+        mean = self._sum[which] / np.maximum(self._counts[which], 1)[:, None]
+        centre = np.where((self._counts[which] % 3 == 0)[:, None], mean, centre)
+        self._lambda[which] = np.where(self._sum[which].sum(axis=1) > 0, 0.9, 0.05)
+        return centre, self.sup[which] * (1 + 1e-6) + np.linalg.norm(centre, axis=1)
+
+
 def validity(runs: int) -> None:
     """One statement at alpha = 0.05: the distance is known, so a wrong margin can be counted."""
-    alpha = 0.05
-    allowed = int(binom.ppf(0.999, runs, alpha))
-    print(f"\none statement at alpha = {alpha}, {runs:,} runs of 400 differences, looked at 40 times")
-    print("| law | distance / tolerance | wrong statements | allowed |")
-    print("|---|---|---|---|")
-    laws: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
+    allowed = int(binom.ppf(0.999, runs, ALPHA))
+    print(f"\none statement at alpha = {ALPHA}, {runs:,} runs of 400 differences, looked at 40 times")
+    print("adversary: foolish lambda and centre; at distance 0 no statement can be wrong")
+    print("| law | distance / tolerance | wrong statements | with an adversary | allowed |")
+    print("|---|---|---|---|---|")
+    laws: dict[str, tuple[Sampler, float]] = {
         "continuous": (lambda rng, n: rng.normal(size=(n, 1)), 0.8),
         "discrete": (lambda rng, n: rng.poisson(2.0, (n, 1)).astype(float), 1.0),
         "heavy tails": (lambda rng, n: rng.standard_cauchy((n, 1)), 1.0),
@@ -148,22 +164,48 @@ def validity(runs: int) -> None:
         features = pilot_features(pilot)
         big = draw(np.random.default_rng(1), 200_000)
         true = feature_distance(features, big, big + shift)
-        covariance = 2 * np.cov(features.features(pilot).T)
-        for times in (1.0, 0.98, 0.0):
-            wrong = 0
-            for seed in range(runs):
-                rng = np.random.default_rng([2, seed])
-                # times < 1: the tolerance is smaller than the distance; 0: equal arms, where nothing can be wrong
-                eps = true if times == 0 else true * times
-                bets = SameBets(1, covariance.shape[0], features_sup(features), eps, alpha, covariance)
-                for _ in range(40):
-                    x = features.features(draw(rng, 10))
-                    y = features.features(draw(rng, 10) + (shift if times else 0.0))
-                    bets.bet(np.array([0]), (x - y)[None])
-                    bets.best(-math.log(alpha), below=eps)
-                wrong += bool(times and bets.best(-math.log(alpha), below=eps)[0] < eps)
-            said = {1.0: "1", 0.98: "1.02", 0.0: "0"}[times]
-            print(f"| {name} | {said} | {wrong} | {allowed if times else 0} |", flush=True)
+        for said, moved, eps in (("1", shift, true), ("1.02", shift, true / 1.02), ("0", 0.0, true)):
+            wrong = [wrong_statements(kind, runs, draw, moved, features, pilot, eps) for kind in (SameBets, Adversary)]
+            counts = [np.count_nonzero(one) for one in wrong]
+            found = " | ".join(f"{n}" if moved else f"0 ({n:,} certified, all true)" for n in counts)
+            print(f"| {name} | {said} | {found} | {allowed if moved else 0} |", flush=True)
+    quantile_validity(runs, allowed)
+
+
+def wrong_statements(
+    kind: type[SameBets], runs: int, draw: Sampler, shift: float, features: FiniteKernel, pilot: Array, eps: float
+) -> Mask:  # -> (runs,)
+    """Runs that certify "closer than eps" at any of 40 looks."""
+    phi = features.features
+    rng = np.random.default_rng(2)
+    covariance = 2 * np.cov(phi(pilot).T)
+    bets = kind(runs, len(covariance), features_sup(features), eps, ALPHA, covariance)
+    for _ in range(40):
+        z = phi(draw(rng, runs * 10)) - phi(draw(rng, runs * 10) + shift)
+        bets.bet(np.arange(runs), z.reshape(runs, 10, -1))
+        best = bets.best(-math.log(ALPHA), below=eps)
+    return np.asarray(best < eps)
+
+
+def quantile_validity(runs: int, allowed: int) -> None:
+    print(f"\nquantiles: intervals at alpha = {ALPHA}, {runs:,} runs of 2,000 samples, looked at 40 times")
+    print("| law | quantile | intervals that ever left it out | allowed |")
+    print("|---|---|---|---|")
+    laws: dict[str, tuple[Callable[[np.random.Generator], Array], Callable[[float], float]]] = {
+        "continuous": (lambda rng: rng.normal(size=50), norm.ppf),
+        "discrete": (lambda rng: rng.poisson(2.0, 50).astype(float), lambda p: poisson.ppf(p, 2.0)),
+        "heavy tails": (lambda rng: rng.standard_cauchy(50), cauchy.ppf),
+    }
+    level = math.log(2 / ALPHA)  # two sides
+    for name, (draw, quantile) in laws.items():
+        for p in (0.5, 0.9, 0.99):
+            rng, bets = np.random.default_rng(3), QuantileBets(runs, [p])
+            for _ in range(40):
+                for run in range(runs):
+                    bets.add(run, draw(rng))
+                ends = bets.intervals(level)[:, 0]  # they only move inwards
+            wrong = np.count_nonzero((ends[:, 0] > quantile(p)) | (ends[:, 1] < quantile(p)))
+            print(f"| {name} | p{100 * p:g} | {wrong} | {allowed} |", flush=True)
 
 
 def features_sup(features: kabc.Kernel) -> float:
@@ -190,20 +232,41 @@ def stories(seeds: int) -> None:
 
     print("\nbuilds: nine equal ones, +3 %, twice as wide, ten times the time in 3 % of runs; tolerance 2 %, no K")
     for seed in range(seeds):
-        builds: dict[str, Callable[[int, np.random.Generator], Array]] = {
-            f"b{i:02d}": (lambda n, rng: rng.normal(100, 4, n)) for i in range(1, 10)
-        }
+        builds: dict[str, Law] = {f"b{i:02d}": (lambda n, rng: rng.normal(100, 4, n)) for i in range(1, 10)}
         builds |= {
             "b10": lambda n, rng: rng.normal(103, 4, n),
             "b11": lambda n, rng: rng.normal(100, 8, n),
             "b12": stalls,
         }
-        began = time.perf_counter()
-        found = kabc.cluster(builds, tolerance="2%", seed=seed, progress=False)
+        found, seconds = timed(builds, "2%", seed)
         groups = " | ".join(" ".join(map(str, group)) for group in found.groups)
-        print(
-            f"seed {seed}: {found.status}, {found.n_samples:,} samples, {time.perf_counter() - began:.0f} s: {groups}"
-        )
+        print(f"seed {seed}: {found.status}, {found.n_samples:,} samples, {seconds}: {groups}", flush=True)
+    for n_hosts in (300, 1000):
+        hosts(n_hosts)
+
+
+def hosts(n_hosts: int) -> None:
+    """Two thirds, one third that is 25 % slower, and two with a heavier tail: three times the time in 5 % of calls."""
+    slow = n_hosts // 3
+    print(f"\n{n_hosts:,} hosts: {n_hosts - slow - 2} equal, {slow} slower by 25 %, 2 with a heavier tail; 10 %, no K")
+    laws: list[Law] = [
+        lambda n, rng: 20 * rng.lognormal(0, 0.25, n),
+        lambda n, rng: 25 * rng.lognormal(0, 0.25, n),
+        lambda n, rng: 20 * rng.lognormal(0, 0.25, n) * np.where(rng.random(n) < 0.05, 3.0, 1.0),
+    ]
+    kinds = np.repeat([0, 1, 2], [n_hosts - slow - 2, slow, 2])
+    truth = np.random.default_rng(5).permutation(kinds).tolist()
+    found, seconds = timed({f"web-{i:04d}": laws[kind] for i, kind in enumerate(truth)}, "10%", 0)
+    right = kabc.Partition.of(list(found.labels)).matches(kabc.Partition.of(truth))
+    sizes = ", ".join(str(len(group)) for group in found.groups)
+    print(f"{found.status}, {found.n_samples:,} samples, {seconds}: groups of {sizes}; right: {right}", flush=True)
+
+
+def timed(arms: dict[str, Law], tolerance: str, seed: int) -> tuple[kabc.Result, str]:
+    """The answer, and how long it took."""
+    began, busy = time.perf_counter(), time.process_time()
+    found = kabc.cluster(arms, tolerance=tolerance, seed=seed, progress=False)
+    return found, f"{time.perf_counter() - began:.0f} s ({time.process_time() - busy:.0f} s of computing)"
 
 
 def main() -> None:

@@ -191,6 +191,8 @@ BY_QUANTILES = (
 _SHARES = "strategies/tolerance/shares.py"
 _SUMS = "strategies/tolerance/test_claim.py::test_the_parts_of_delta_sum_to_one"
 _CLAIM = "strategies/tolerance/claim.py"
+_OF_CLAIM = "strategies/tolerance/test_claim.py"
+_POOLS = "strategies/tolerance/test_pools.py"
 
 STRATEGY = (
     Mutant(_SHARES, "DIFFERENT = 0.5", "DIFFERENT = 0.6", "the parts sum to more than delta", _SUMS),
@@ -214,10 +216,59 @@ STRATEGY = (
     ),
     Mutant(
         "strategies/tolerance/strategy.py",
-        "        if self._ruler is None:\n            self._begin(ruler, units)\n        else:",
-        "        if self._ruler is None:\n            self._begin(ruler, units)\n        if True:",
+        "        if self._ruler is None:\n            self._begin(ruler, units, lesson.batch)\n        else:",
+        "        if self._ruler is None:\n            self._begin(ruler, units, lesson.batch)\n        if True:",
         "the pilot is tested",
         "strategies/tolerance/test_strategy.py::test_the_pilot_is_the_first_round_and_is_not_tested",
+    ),
+    Mutant(
+        "core/evidence/betting.py",
+        "np.log(m + 1) - np.logaddexp(_scores(y), np.log(m))",
+        "np.log(m + 1) - np.logaddexp(_scores(y), np.log(m) - 0.1)",
+        "a bet against a pool wins on average",
+        f"{_POOLS}::test_the_mean_of_a_bet_is_at_most_one_for_any_score_if_the_arm_is_the_average",
+    ),
+    Mutant(
+        "core/evidence/betting.py",
+        "np.asarray(_scores(x) + log_of_pool(x, m))",
+        "np.asarray(1.1 * _scores(x) + log_of_pool(x, m))",
+        "the sample of the arm counts too much",
+        f"{_POOLS}::test_the_mean_of_a_bet_is_at_most_one_for_any_score_if_the_arm_is_the_average",
+    ),
+    Mutant(
+        "strategies/tolerance/pools.py",
+        "or (place[pool] < 0).any()",
+        "or (place[pool] < -1).any()",
+        "a pool that was not drawn whole is bet on",
+        f"{_POOLS}::test_without_a_whole_pool_nothing_is_bet",
+    ),
+    Mutant(
+        "strategies/tolerance/pools.py",
+        "m, cap = len(pool) - inside.astype(np.float64),",
+        "m, cap = len(pool) - 0 * inside.astype(np.float64),",
+        "an arm counts as one of its own pool",
+        f"{_POOLS}::test_an_arm_inside_the_pool_is_compared_with_the_others_only",
+    ),
+    Mutant(
+        "strategies/tolerance/differences.py",
+        "n_pairs = math.comb(len(self.compared), 2)",
+        "n_pairs = len(self.compared)",
+        "no union over the pairs that are compared",
+        "strategies/tolerance/test_suspicion.py::test_of_many_arms_only_some_pairs_are_compared_and_counted",
+    ),
+    Mutant(
+        _CLAIM,
+        "return self.same and bool(self.differ.all())",
+        "return self.same",
+        "groups need not be shown to differ",
+        f"{_OF_CLAIM}::test_a_claim_is_not_proven_before_its_groups_are_shown_to_differ",
+    ),
+    Mutant(
+        _CLAIM,
+        "self._differ.best >= self.limit",
+        "self._differ.best >= self.limit / 2",
+        "groups are shown to differ at the root of the level",
+        f"{_OF_CLAIM}::test_a_claim_is_not_proven_before_its_groups_are_shown_to_differ",
     ),
     Mutant(
         "strategies/tolerance/either.py",

@@ -45,10 +45,12 @@ def _unit(result: Result) -> str:
 
 
 def _apart(result: Result, found: Verdicts) -> str:
-    """What is proven of arms of different groups. In a chain not all of them are proven to differ."""
+    """What is proven of arms of different groups: each two differ, or less (chains of quantiles, whole groups)."""
     labels = np.array(result.labels)
     across = (labels[:, None] != labels) & (labels >= 0) & (labels >= 0)[:, None]
-    return "groups differ" if (found.verdicts[across] == DIFFERENT).all() else "some arms of any two groups differ"
+    if (found.verdicts[across] == DIFFERENT).all():
+        return "groups differ"
+    return "some arms of any two groups differ" if found.quantiles else "groups differ, taken together"
 
 
 def _near(found: Verdicts) -> str:

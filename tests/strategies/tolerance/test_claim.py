@@ -15,6 +15,7 @@ from kabc.strategies.tolerance.ruler import Ruler
 from kabc.strategies.tolerance.shares import ToleranceShares
 
 POOL: Array = np.random.default_rng(0).normal(size=(400, 1))
+NOTHING = np.zeros((0, 2), dtype=np.intp)  # no group to differ from
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_an_arm_is_bet_against_the_mean_of_the_others_of_its_pool(
     from kabc.core.evidence.sameness import SameBets
 
     monkeypatch.setattr(SameBets, "bet", lambda self, which, z: seen.append((which, z)))
-    claim = SameClaim(np.array([0, 0, 1, 0, 1, -1]), 1, 0.01, ruler)
+    claim = SameClaim(np.array([0, 0, 1, 0, 1, -1]), 1, 0.01, ruler, NOTHING)
     features = np.random.default_rng(1).normal(size=(5, 3, ruler.n_features)) / 20
     claim.bet(np.array([0, 1, 2, 3, 4]), features)
     [(which, z)] = seen
@@ -57,18 +58,18 @@ def test_an_arm_is_bet_against_the_mean_of_the_others_of_its_pool(
 
 
 def test_without_a_whole_pool_nothing_is_bet(ruler: Ruler) -> None:
-    claim = SameClaim(np.array([0, 0, 0]), 1, 0.01, ruler)
+    claim = SameClaim(np.array([0, 0, 0]), 1, 0.01, ruler, NOTHING)
     claim.bet(np.array([0, 1]), np.zeros((2, 5, ruler.n_features)))
     assert claim.n_bets(0) == 0 and np.isinf(claim.margins).all()
 
 
 def test_groups_of_one_arm_have_nothing_to_prove(ruler: Ruler) -> None:
-    assert SameClaim(np.array([0, 1, 2]), 1, 0.01, ruler).proven
-    assert not SameClaim(np.array([0, 1, 1]), 1, 0.01, ruler).proven
+    assert SameClaim(np.array([0, 1, 2]), 1, 0.01, ruler, NOTHING).proven
+    assert not SameClaim(np.array([0, 1, 1]), 1, 0.01, ruler, NOTHING).proven
 
 
 def test_a_claim_wants_its_open_arms_and_those_that_answer_for_them(ruler: Ruler) -> None:
-    claim = SameClaim(np.array([0, 0, 1, 1]), 1, 0.01, ruler)
+    claim = SameClaim(np.array([0, 0, 1, 1]), 1, 0.01, ruler, NOTHING)
     claim.margins[[0, 1]] = 0.1  # proven
     assert claim.wanted().tolist() == [2, 3]
     claim.margins[2] = 0.1
@@ -80,3 +81,14 @@ def test_a_claim_wants_its_open_arms_and_those_that_answer_for_them(ruler: Ruler
 def test_a_later_claim_needs_more_evidence() -> None:
     some = ToleranceShares(0.05, 3)
     assert some.claim_alpha(2) == pytest.approx(some.claim_alpha(1) / 3)
+
+
+def test_a_claim_is_not_proven_before_its_groups_are_shown_to_differ(ruler: Ruler) -> None:
+    claim = SameClaim(np.array([0, 0, 1]), 1, 0.01, ruler, np.array([[2, 0]]))
+    claim.margins[:2] = 0.1
+    assert claim.same and not claim.proven
+    assert claim.wanted().tolist() == [0, 1, 2]  # the arm, and those that answer for the other group
+    claim._differ.best[:] = 0.9 * claim.limit
+    assert not claim.proven
+    claim._differ.best[:] = claim.limit
+    assert claim.proven and not len(claim.wanted())

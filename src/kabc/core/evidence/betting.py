@@ -61,6 +61,22 @@ def log_one_vs_many(x: Array, ys: Array) -> Array:  # (...,), (..., m) -> (...,)
     return np.asarray(math.log(ys.shape[-1] + 1) + own - np.log(total))
 
 
+def log_of_arm(x: Array, m: Array) -> Array:  # (...,), (...,) -> (...,)
+    """The part of a sample of arm i in a bet against a pool of m arms: log of (m + 1) r(x) / (r(x) + m).
+
+    A whole bet has a sample of arm i and one of each arm of the pool. Its log is the sum of their parts.
+    """
+    # With g = (m + 1) / (r + m): r g + m g = m + 1. If nu_i is the average of the m laws, a = E r(x) g(x) and the
+    # average b of the E g(y_l) have a + m b = m + 1, so the mean of the bet is a times the product of the E g(y_l), at
+    # most a b^m <= 1: twice the inequality of means (docs/theory.md, Lemma 23.8).
+    return np.asarray(_scores(x) + log_of_pool(x, m))
+
+
+def log_of_pool(y: Array, m: Array) -> Array:  # (...,), (...,) -> (...,)
+    """The part of a sample of one of the m arms of the pool: log of (m + 1) / (r(y) + m)."""
+    return np.asarray(np.log(m + 1) - np.logaddexp(_scores(y), np.log(m)))
+
+
 # ---------------------------------------------------------------- experts: several bets at once
 
 

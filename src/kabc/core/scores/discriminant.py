@@ -56,9 +56,11 @@ class Moments:
         self.counts = np.zeros(n_arms)
         self._sums: Array | None = None  # (N, D)
         self._squares: Array | None = None  # (D, D)
+        self._spaces: list[Space] | None = None  # as `spaces` made them since the last samples
 
     def absorb(self, features: Array, arms: Index) -> None:  # (n, D), (n,)
         """Add samples of the given arms."""
+        self._spaces = None
         if self._sums is None or self._squares is None:
             self._sums = np.zeros((len(self.counts), features.shape[1]))
             self._squares = np.zeros((features.shape[1], features.shape[1]))
@@ -76,6 +78,11 @@ class Moments:
 
     def spaces(self) -> list[Space]:
         """The features as each ridge sees them."""
+        if self._spaces is None:
+            self._spaces = self._made_spaces()
+        return self._spaces
+
+    def _made_spaces(self) -> list[Space]:
         means = self._means()
         values, vectors = np.linalg.eigh(self._covariance(means))
         values = np.maximum(values, 0.0)

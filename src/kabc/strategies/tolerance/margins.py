@@ -30,13 +30,13 @@ class PairMargins:
 
     def bet(self, arms: Index, features: Array) -> None:  # (A,), (A, b, D)
         """Bet on all pairs of these arms."""
-        i, j = np.triu_indices(len(arms), 1)
-        if not len(i) or self._below is None:
+        if self._below is None:
             return
-        which, z = self._pairs[arms[i], arms[j]], features[i] - features[j]
-        self._below.bet(which, z)
-        if self._above is not None:
-            self._above.bet(which, z)
+        for i in range(len(arms) - 1):  # one arm after the other: all differences of many arms at once are gigabytes
+            which, z = self._pairs[arms[i], arms[i + 1 :]], features[i] - features[i + 1 :]
+            self._below.bet(which, z)
+            if self._above is not None:
+                self._above.bet(which, z)
 
     def same_within(self) -> Array:  # (N, N)
         """The smallest distance that each pair is proven to be below; infinite where none is."""

@@ -3,12 +3,13 @@
 | step   | file         | what happens                                                                              |
 |--------|--------------|-------------------------------------------------------------------------------------------|
 | pilot  | `ruler.py`   | the first round fixes features, and how far the tolerance reaches in them                 |
-| rounds | `anytime/`   | bets tell arms apart, as in Anytime KABC without K                                        |
-|        | `claim.py`   | the groups that are left are claimed, and each arm is bet to be close to its group        |
+| rounds | differences  | bets tell single pairs of arms apart, as in Anytime KABC without K                        |
+|        | suspicion    | which arms seem to differ from the rest of their group                                    |
+|        | `claim.py`   | groups are claimed: each arm is bet to be close to its group, and to differ from others   |
 |        | `margins.py` | bounds on the distance of each pair                                                       |
 
-It stops when every arm is proven to be within the tolerance of its group, and all arms of different groups are told
-apart. Errors: `shares.py`. Proofs: docs/theory.md, section 25.
+It stops when every arm is proven to be within the tolerance of its group, and groups are proven to differ. Errors:
+`shares.py`. Proofs: docs/theory.md, section 25.
 """
 
 from __future__ import annotations
@@ -31,21 +32,26 @@ from kabc.core.settings import whole_number
 from kabc.core.tolerances import Equivalents, Tolerance, parse
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
-from kabc.strategies.anytime.inference import Inference
-from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.anytime.learning import Batch, Lesson
 from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.tolerance import words
 from kabc.strategies.tolerance.chains import Seen, in_between, looks_apart
-from kabc.strategies.tolerance.claim import SameClaim
+from kabc.strategies.tolerance.claim import SameClaim, across_of
+from kabc.strategies.tolerance.claims import Claims
+from kabc.strategies.tolerance.differences import Differences
 from kabc.strategies.tolerance.margins import PairMargins
+from kabc.strategies.tolerance.pools import PoolRound
 from kabc.strategies.tolerance.price import first_samples, until_proven
 from kabc.strategies.tolerance.reading import by_distance, default_columns
 from kabc.strategies.tolerance.ruler import Ruler, ruler_of
 from kabc.strategies.tolerance.shares import ToleranceShares
+from kabc.strategies.tolerance.suspicion import Suspicion
+from kabc.strategies.tolerance.tails import Tails
 from kabc.strategies.tolerance.verdicts import verdicts_of
 
-SETTLED = 1.15  # n over n when a pair was last told apart, before a new claim is made
+SETTLED = 1.15  # n over n when other groups were last seen, before a new claim is made
+PATIENCE = 2.0  # a proven claim waits for suspects until there are so many times the samples
 _TINY = 0.5  # an arm that runs dry with less than this part of the median samples is set aside
 
 
@@ -122,21 +128,16 @@ class ToleranceKABC(Stepwise):
             )  # refuse nonsense before a sample is drawn
         self._seed = whole_number("seed", seed, 0)
         self.shares = ToleranceShares(self.delta, self.n_arms)
-        order = np.arange(self.n_arms)
-        self._found = Inference(
-            None,
-            self.shares.different,
-            order=order,
-            learning=Learning(self.n_arms, maps, self.block),
-            check=None,
-            stalling=None,
-        )
+        self._found = Differences(self.n_arms, self.shares.different, maps, self.block)
+        self._tails: Tails | None = None
+        self._suspicion = Suspicion(self.n_arms)
         self._ruler: Ruler | None = None
         self._units: Equivalents | None = None
         self._margins: PairMargins | None = None
-        self.claim: SameClaim | None = None
-        self._n_claims = 0
-        self._last_told = (0, 0)  # pairs told apart, and samples of an arm when the last one was
+        self._claims = Claims(self.shares)
+        self.claim: SameClaim | None = None  # the one that looks true
+        self._presumed: Index = np.zeros(self.n_arms, dtype=np.intp)  # groups by the pairs that were told apart
+        self._guessed: tuple[Index, int] = (self._presumed, 0)  # groups, and samples of an arm when first seen
         self._sums: Array | None = None  # (N, D), features of all samples after the pilot
         self._n_after: Counts = np.zeros(self.n_arms, dtype=np.int64)  # samples after the pilot
 
@@ -165,11 +166,13 @@ class ToleranceKABC(Stepwise):
         """Arms that open statements are about; all of them while there is no claim to prove."""
         live = ~self._found.dry
         claim = self.claim
-        if claim is None or self._refuted(claim):
+        if claim is None:
             return np.flatnonzero(live)
         chosen: Mask = np.zeros(self.n_arms, dtype=np.bool_)
         chosen[claim.wanted()] = True
-        chosen |= self._open_across(claim.labels).any(axis=1)
+        if claim.same:  # whether suspects differ is open: if they do not, another claim is true
+            for other in self._claims.open:
+                chosen[other.wanted()] = True
         wanted = np.flatnonzero(chosen & live)
         return wanted if len(wanted) else np.flatnonzero(live)
 
@@ -183,13 +186,15 @@ class ToleranceKABC(Stepwise):
         features = ruler.of(np.concatenate(blocks)).reshape(len(arms), len(blocks[0]), -1)
         # Nothing above changed the state; nothing below can fail.
         if self._ruler is None:
-            self._begin(ruler, units)
+            self._begin(ruler, units, lesson.batch)
         else:
             self._bet(arms, features)
             if learning.scorers:
-                found.bet(lesson)
+                self._bet_on_differences(lesson)
         self._take(rows)
         learning.absorb(lesson)
+        assert self._tails is not None
+        self._tails.absorb(arms, np.stack(blocks))
         found.conclude(len(self._rounds) + 1)
         self._conclude()
         self._close_round(int(learning.counts.max()), found.at_least)
@@ -210,8 +215,9 @@ class ToleranceKABC(Stepwise):
             categories=self._categories,
         )
 
-    def _begin(self, ruler: Ruler, units: Equivalents | None) -> None:
+    def _begin(self, ruler: Ruler, units: Equivalents | None, pilot: Batch) -> None:
         """After the pilot, which is not tested."""
+        self._tails = Tails(pilot.samples, self.n_arms)
         self._units = units
         self._ruler, self._margins = ruler, PairMargins(self.shares, ruler)
         self._sums = np.zeros((self.n_arms, ruler.n_features))
@@ -222,75 +228,90 @@ class ToleranceKABC(Stepwise):
         self._margins.bet(arms, features)
         self._sums[arms] += features.sum(axis=1)
         self._n_after[arms] += features.shape[1]
-        if self.claim is not None:
-            self.claim.bet(arms, features)
+        self._claims.bet(arms, features)
+
+    def _bet_on_differences(self, lesson: Lesson) -> None:
+        assert self._tails is not None
+        self._found.bet(lesson)
+        now = PoolRound(self._found.learning, self._tails, lesson)
+        self._suspicion.bet(now, self._presumed)
+        self._claims.bet_on_differences(now)
 
     # ------------------------------------------------------------ what follows
 
     def _conclude(self) -> None:
-        self._note_told()
-        claim = self.claim
-        if claim is not None and self._accepts(claim):
-            self._status = "decided"
-        elif (claim is None or self._refuted(claim)) and self._settled():
-            self._reclaim()
+        self._claims.keep(lambda claim: not self._refuted(claim))
+        self._presume()
+        for claim in self._claims.open:
+            if claim.proven and not self._waits(claim) and not looks_apart(self._seen(), claim.labels):
+                self.claim, self._status = claim, "decided"
+                return
 
-    def _accepts(self, claim: SameClaim) -> bool:
-        """Whether all that the claim says is proven. Arms of a group that look farther apart than that must wait."""
-        if not claim.proven or self._refuted(claim) or self._open_across(claim.labels).any():
-            return False
-        return not looks_apart(self._seen(), claim.labels)
+    def _presume(self) -> None:
+        """Which groups there seem to be, without arms that seem to differ from the rest of theirs: claim them."""
+        assert self._ruler is not None
+        guess = self._guess()
+        if not np.array_equal(guess, self._guessed[0]) or not self._guessed[1]:
+            self._guessed = guess, self._n_of_arm
+        by_sight = not self._found.complete and self._settled(guess)
+        if self.claim is None or self._is_refuted(self._presumed) or by_sight:
+            self.claim, self._presumed = None, guess
+            if self._claims.find(guess) is None and not self._settled(guess):
+                return
+        labels, apart = self._presumed, self._found.apart
+        self.claim = self._claims.of(labels, self._ruler, apart)
+        suspects = self._suspicion.suspects(labels)
+        if suspects.any():
+            split = _numbered(self._suspicion.split(self._found.learning, labels, suspects, apart))
+            self.claim = self._claims.of(split, self._ruler, apart)
+
+    def _waits(self, claim: SameClaim) -> bool:
+        """Whether a proven claim is not the one that looks true: differences come first.
+
+        Only because of suspects it does not wait for ever. They may never be shown to differ.
+        """
+        if claim is self.claim or not np.array_equal(claim.labels, self._presumed):
+            return claim is not self.claim
+        claim.proven_at = claim.proven_at or self._n_of_arm
+        return self._n_of_arm < PATIENCE * claim.proven_at
+
+    @property
+    def _n_of_arm(self) -> int:
+        return int(self._found.learning.counts[~self._found.dry].max())
 
     def _seen(self) -> Seen:
         assert self._ruler is not None
         assert self._sums is not None
         return Seen(self._sums, self._n_after, self._ruler)
 
-    def _note_told(self) -> None:
-        n_told = int(np.count_nonzero(self._apart))
-        n = int(self._found.learning.counts[~self._found.dry].max())
-        if n_told > self._last_told[0] or not self._last_told[1]:
-            self._last_told = (n_told, n)
-
-    def _settled(self) -> bool:
-        """Whether it looks as if the differences that can be found soon have been found."""
-        n = int(self._found.learning.counts[~self._found.dry].max())
-        labels = self._guess()
-        complete = int(labels.max()) > 0 and not self._open_across(labels).any()
-        return complete or n >= SETTLED * self._last_told[1]
-
-    def _reclaim(self) -> None:
-        """Claim the groups that are left; the evidence for them starts afresh."""
-        assert self._ruler is not None
-        self._n_claims += 1
-        self.claim = SameClaim(self._guess(), self._n_claims, self.shares.claim_alpha(self._n_claims), self._ruler)
-        if self._accepts(self.claim):  # every arm is a group of its own
-            self._status = "decided"
+    def _settled(self, guess: Index) -> bool:  # (N,)
+        """Whether it looks as if the groups that can be found soon have been found."""
+        complete = int(guess.max()) > 0 and not len(across_of(guess, self._found.apart))
+        return complete or self._n_of_arm >= SETTLED * self._guessed[1]
 
     def _guess(self) -> Index:  # (N,)
-        """As few groups as agree with the pairs told apart; -1 for arms that were set aside."""
+        """As few groups as agree with the pairs told apart; -1 for arms that were set aside.
+
+        Where not all pairs are compared, arms are grouped by sight.
+        """
+        if not self._found.complete:
+            return _numbered(np.where(self._found.dry, -1, self._seen().groups(self._found.apart)))
         seen = self._found.wealth.evidence(self._found.learning.counts, copied=False)
         strength = np.where(np.isinf(seen.limits), np.nan, seen.block_strength)
         labels = np.array(agreeing_partition(strength, seen.told > 0, seen.compared).labels, dtype=np.intp)
         labels[self._found.dry] = -1
-        return np.array(Partition.of(labels.tolist()).labels, dtype=np.intp)
-
-    @property
-    def _apart(self) -> Mask:  # (N, N)
-        return self._found.wealth.all_apart()
+        return _numbered(labels)
 
     def _refuted(self, claim: SameClaim) -> bool:
         """Whether arms of one claimed group were told apart, or an arm that it needs ran dry."""
-        labels, dry = claim.labels, self._found.dry
-        together = (labels[:, None] == labels) & (labels >= 0)
         needed = np.zeros(self.n_arms, dtype=np.bool_)
         needed[claim.wanted()] = True
-        return bool((together & self._apart).any() or (needed & dry).any())
+        return self._is_refuted(claim.labels) or bool((needed & self._found.dry).any())
 
-    def _open_across(self, labels: Index) -> Mask:  # (N,) -> (N, N)
-        """Pairs of different groups that were not told apart yet."""
-        known = labels >= 0
-        return np.asarray((labels[:, None] != labels) & known[:, None] & known & ~self._apart)
+    def _is_refuted(self, labels: Index) -> bool:  # (N,)
+        """Whether arms of one group were told apart."""
+        together = (labels[:, None] == labels) & (labels >= 0)
+        return bool((together & self._found.apart).any())
 
     # ------------------------------------------------------------ arms that run dry
 
@@ -330,8 +351,10 @@ class ToleranceKABC(Stepwise):
         if self._ruler is None or self._margins is None or self._units is None:
             return None
         proven = self.claim if self._status == "decided" else None
-        found = verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._apart, proven)
-        return found if proven is None else replace(found, between=in_between(self._seen(), proven.labels))
+        found = verdicts_of(self._ruler, self._units, self._parsed(), self._margins, self._found.apart, proven)
+        if proven is None:
+            return found
+        return replace(found, between=in_between(self._seen(), proven.labels, found.apart_distance >= found.eps))
 
     @property
     def forecast(self) -> Array | None:  # (N,)
@@ -339,7 +362,7 @@ class ToleranceKABC(Stepwise):
         claim, ruler = self.claim, self._ruler
         if self.stopped and self._status != "exhausted":
             return None
-        if claim is None or ruler is None or self._refuted(claim):
+        if claim is None or ruler is None:
             return None
         wanted, counts = claim.wanted(), self._found.learning.counts
         bets = np.array([claim.n_bets(arm) for arm in wanted.tolist()])
@@ -350,4 +373,11 @@ class ToleranceKABC(Stepwise):
     def guarantee(self) -> Guarantee:
         limit = None if self.claim is None else self.claim.limit
         said = self._parsed().words if self._columns else str(self.tolerance)
-        return words.guarantee(self.shares, said, self._status, n_claims=self._n_claims, limit=limit, block=self.block)
+        return words.guarantee(
+            self.shares, said, self._status, n_claims=self._claims.n_made, limit=limit, block=self.block
+        )
+
+
+def _numbered(labels: Index) -> Index:  # (N,) -> (N,)
+    """The same groups, numbered by their first arms."""
+    return np.array(Partition.of(labels.tolist()).labels, dtype=np.intp)

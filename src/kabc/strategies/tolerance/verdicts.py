@@ -17,7 +17,7 @@ def verdicts_of(
 ) -> Verdicts:  # (N, N)
     """What is proven of each pair."""
     above, below = margins.same_within(), margins.apart_at_least()
-    found = np.where(apart, DIFFERENT, np.where(above < ruler.eps, SAME, OPEN))
+    found = np.where(apart | (below > 0), DIFFERENT, np.where(above < ruler.eps, SAME, OPEN))
     if proven is not None:
         labels = proven.labels
         found[(labels[:, None] == labels) & (labels >= 0)] = SAME

@@ -32,8 +32,10 @@ def guarantee(
             f"different: bets on learned scores, as in Anytime KABC; {_pairs(shares)}",
             "same: groups are claimed from earlier samples, and each arm is bet to be near the rest of its group",
             "the bets are in every direction of the features at once (intersection-union)",
+            "where pairs of two groups are open, arms of the smaller one are bet to differ from the whole other one",
             *_limits(n_claims, limit),
-            "all arms of a claim must be proven, so each is tested at the full level",
+            "large groups answer with some of their arms",
+            "all statements of a claim must be proven, so each is tested at the full level",
         ),
     )
 
@@ -43,7 +45,8 @@ def _claim(shares: ToleranceShares, tolerance: str, status: Status | None) -> st
     apart = "all pairs listed as different really differ"
     if status == "decided":
         near = f"each arm is within {tolerance} of the rest of its group, to the eyes of the kernel"
-        return f"{wrong} {near}, and {apart}."
+        wholes = "of two groups with open pairs, the arms of the smaller one differ from the other one taken together"
+        return f"{wrong} {near}, {apart}, and {wholes}."
     return f"{wrong} {apart}, and pairs listed as same are within {tolerance} of each other."
 
 
