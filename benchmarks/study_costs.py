@@ -7,7 +7,8 @@ overhead: computing time of a run without storage, which is a study in memory, o
 studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts.
 
 resume: a study of ten columns in SQLite that ended at its budget: computing time of going on by replay, and from a
-snapshot if one was kept, over that of the strategy alone on the same samples; and the size of the store over that of Parquet.
+snapshot if one was kept, over that of the strategy alone on the same samples; and the size of the store over that of
+Parquet.
 """
 
 from __future__ import annotations
