@@ -11,9 +11,9 @@ demo: $(READY)
 test: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-# the long form of all fuzzers, and of the tests of stores
+# the long form of all fuzzers, of the tests of stores, and of accidents of studies
 soak: $(READY)
-	KABC_FUZZ=100 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz tests/storage -n auto --dist worksteal
+	KABC_FUZZ=100 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz tests/storage tests/chaos -n auto --dist worksteal
 
 coverage: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal --cov

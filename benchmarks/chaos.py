@@ -12,16 +12,18 @@ frozen (SIGSTOP beyond the lease), clocks (an hour apart), writers (32 at once),
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from benchmarks.studies import accidents
-from benchmarks.studies.kills import Bench, kills, whole
-from benchmarks.studies.restarts import restarts
-from benchmarks.studies.seen import Seen, table, versions
-from benchmarks.studies.servers import Server, postgresql
+from benchmarks.durable import accidents
+from benchmarks.durable.kills import Bench, kills, whole
+from benchmarks.durable.restarts import restarts
+from benchmarks.durable.seen import Seen, table, versions
+from tests.postgres import Server, new_database, running_server
 
 TESTS = ("kills", "torn", "full", "read-only", "frozen", "clocks", "writers", "restarts")
 
@@ -34,28 +36,27 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(TESTS), help=f"of {', '.join(TESTS)}")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server is stopped in any case
     counts, stores, only = [int(n) for n in given.workers.split(",")], given.stores.split(","), given.only.split(",")
     each = -(-given.kills // (len(counts) * len(stores)))
     rows: list[Seen] = []
     with ExitStack() as stack:
         for store in stores:
-            server = stack.enter_context(postgresql()) if store == "postgresql" else None
+            server = stack.enter_context(running_server(durable=True)) if store == "postgresql" else None
             where = "SQLite" if server is None else "PostgreSQL"
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kabc-chaos-")))
             for row in tests(home, where, server, counts, each, only, given.seed):
                 print(f"{row.test}, {row.where}: {row.right} of {row.tried}", flush=True)
                 rows.append(row)
-            if server is not None:
-                print(server.version)
     print()
     print(table(rows))
-    print(versions("kabc", "SQLAlchemy"))
+    print(versions("kabc", "SQLAlchemy", "psycopg"))
 
 
 def bench(home: Path, server: Server | None) -> Bench:
     """SQLite: a file for each study. PostgreSQL: one database."""
     home.chmod(0o755)
-    url = None if server is None else server.database("chaos")
+    url = None if server is None else new_database(server.url)
     return Bench(home, lambda name: str(home / f"{name}.db") if url is None else url)
 
 

@@ -13,8 +13,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks.studies import ours, theirs
-from benchmarks.studies.seen import table, versions
+from benchmarks.durable import ours, theirs
+from benchmarks.durable.seen import table, versions
 
 
 def main() -> None:

@@ -13,14 +13,16 @@ many as fill 0.15 s of drawing, as a worker of kabc does. Ratios are to the best
 from __future__ import annotations
 
 import argparse
+import signal
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.studies import pace
-from benchmarks.studies.seen import versions
-from benchmarks.studies.servers import Server, postgresql
+from benchmarks.durable import pace
+from benchmarks.durable.seen import versions
+from tests.postgres import Server, new_database, running_server
 
 Rate = Callable[[int, float, float], float]  # workers, seconds of a draw, seconds -> draws per second
 
@@ -31,7 +33,7 @@ def systems(store: str, home: Path, server: Server | None) -> dict[str, Rate]:
 
     def place(kind: str) -> str:
         name = f"{kind}{next(number)}"
-        return str(home / f"{name}.db") if server is None else server.database(name)
+        return str(home / f"{name}.db") if server is None else new_database(server.url)
 
     found: dict[str, Rate] = {
         "kabc, one by one": lambda workers, draw, time: pace.ours(place("o"), workers, draw, time, 0.0),
@@ -53,16 +55,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server is stopped in any case
     cells = [(int(n), float(ms)) for n in given.workers.split(",") for ms in given.draws.split(",")]
     for store in given.stores.split(","):
         with tempfile.TemporaryDirectory(prefix="kabc-throughput-") as folder:
             if store == "sqlite":
                 show(store, measured(systems(store, Path(folder), None), cells, given.seconds, given.rounds))
             else:
-                with postgresql() as server:
+                with running_server(durable=True) as server:
                     rates = measured(systems(store, Path(folder), server), cells, given.seconds, given.rounds)
-                    show(f"{store} ({server.version})", rates)
-    print(versions("optuna", "kabc", "SQLAlchemy"))
+                    show(store, rates)
+    print(versions("optuna", "kabc", "SQLAlchemy", "psycopg"))
 
 
 def measured(

@@ -20,10 +20,10 @@ USER, PASSWORD = "postgres", "hidden-word"
 
 
 class Server:
-    """A server of its own, in a folder of its own."""
+    """A server of its own, in a folder of its own. `durable`: what it commits survives a crash of the machine too."""
 
-    def __init__(self, folder: Path, pg_ctl: str) -> None:
-        self._folder, self._pg_ctl = folder, pg_ctl
+    def __init__(self, folder: Path, pg_ctl: str, *, durable: bool = False) -> None:
+        self._folder, self._pg_ctl, self._fsync = folder, pg_ctl, "on" if durable else "off"
         self._data, self._port = folder / "data", _free_port()
         self._owner = "postgres" if os.getuid() == 0 else None  # the server refuses to run as root
         if self._owner is not None:
@@ -48,10 +48,8 @@ class Server:
 
     def start(self) -> None:
         """It answers from now on."""
-        options = (
-            f"-p {self._port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self._folder} -c fsync=off"
-        )
-        options += " -c max_connections=200"
+        options = f"-p {self._port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self._folder}"
+        options += f" -c fsync={self._fsync} -c max_connections=200"
         self._run(self._pg_ctl, "-D", str(self._data), "-w", "-l", str(self._data / "log"), "-o", options, "start")
 
     def stop(self) -> None:
@@ -66,14 +64,14 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(*, durable: bool = False) -> Iterator[Server]:
     """A server that is stopped and deleted at the end."""
     initdb, pg_ctl = _program("initdb"), _program("pg_ctl")
     if initdb is None or pg_ctl is None:
         pytest.skip("PostgreSQL's initdb and pg_ctl are not installed")
     folder = Path(tempfile.mkdtemp(prefix="kabc-postgres-"))
     try:
-        server = Server(folder, pg_ctl)
+        server = Server(folder, pg_ctl, durable=durable)
         server.make(initdb)
         server.start()
         try:

@@ -10,7 +10,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-LOADED = ["benchmarks.studies.processes", "kabc", "numpy", "sqlalchemy", "alembic"]  # by the server, when it starts
+LOADED = ["benchmarks.durable.processes", "kabc", "numpy", "sqlalchemy", "alembic"]  # by the server, when it starts
 
 
 def context() -> ForkServerContext:

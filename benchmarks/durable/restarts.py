@@ -5,23 +5,23 @@ from __future__ import annotations
 import random
 import time
 
-from benchmarks.studies.kills import Bench, Whole, together
-from benchmarks.studies.seen import Seen
-from benchmarks.studies.servers import Server
+from benchmarks.durable.accidents import until_drawing
+from benchmarks.durable.kills import Bench, Whole, together
+from benchmarks.durable.seen import Seen
+from tests.postgres import Server
 
 
 def restarts(bench: Bench, right: Whole, server: Server, workers: int, count: int, seed: int) -> Seen:
     """So many immediate shutdowns during one run with several workers. Nobody starts anything again by hand."""
     rng, name = random.Random(seed), f"restarts-{workers}"
     processes = bench.start(name, workers)
+    until_drawing(bench, name)  # a server that is away when a store is opened is an error, and said at once
     done = 0
     while done < count and any(process.is_alive() for process in processes):
         time.sleep(rng.uniform(0.1, 0.8))
         if not any(process.is_alive() for process in processes):
             break
-        server.stop_at_once()
-        time.sleep(rng.uniform(0, 0.3))
-        server.start()
+        server.restart(after=rng.uniform(0, 0.3))
         done += 1
     codes = together(processes)
     wrong = bench.left(name).faults(right.left) + (["exit code"] if any(codes) else [])

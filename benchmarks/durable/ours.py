@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.studies.processes import all_of, start
-from benchmarks.studies.seen import Seen
+from benchmarks.durable.processes import all_of, start
+from benchmarks.durable.seen import Seen
 from kabc.storage.contract import Draw, NewTicket, Storage, Ticket
 from kabc.storage.opening import open_storage
 

@@ -19,8 +19,8 @@ from optuna.storages import JournalStorage, RDBStorage, RetryHeartbeatStaleTrial
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
-from benchmarks.studies.processes import LOADED, all_of, start
-from benchmarks.studies.seen import Seen
+from benchmarks.durable.processes import LOADED, all_of, start
+from benchmarks.durable.seen import Seen
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 warnings.filterwarnings("ignore", category=ExperimentalWarning)
@@ -55,7 +55,7 @@ def journal(path: Path) -> JournalStorage:
 
 
 def opened(storage: Any) -> optuna.Study:
-    sampler = optuna.samplers.RandomSampler(seed=0)
+    sampler = optuna.samplers.RandomSampler()  # without a seed: values tell trials apart
     return optuna.create_study(study_name="study", storage=storage, sampler=sampler, load_if_exists=True)
 
 
@@ -138,7 +138,8 @@ def late(home: Path) -> list[Seen]:
     other.join()
     os.kill(frozen.pid or 0, signal.SIGCONT)
     frozen.join()
-    said = [line for line in log.read_text().splitlines() if "Error" in line] if log.exists() else []
+    lines = log.read_text().splitlines() if log.exists() else []
+    said = [line for line in lines if line.split(":")[0].endswith("Error")]
     by_hand = _late_by_hand(home)
     return [
         Seen("late tell", "Optuna, optimize", 1, int(frozen.exitcode == 0), f"the worker ends: {' / '.join(said)}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from benchmarks.studies.subject import run
+from benchmarks.durable.subject import run
 
 with tempfile.TemporaryDirectory() as folder:
     run(str(Path(folder, "warm.db")), "warm", Path(folder, "calls"), 0.0)

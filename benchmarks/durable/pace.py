@@ -13,8 +13,8 @@ import numpy as np
 import optuna
 import optuna.storages
 
-from benchmarks.studies import theirs as rival
-from benchmarks.studies.processes import LOADED, all_of, context
+from benchmarks.durable import theirs as rival
+from benchmarks.durable.processes import LOADED, all_of, context
 from kabc.storage.contract import Draw, NewTicket, Storage
 from kabc.storage.opening import open_storage
 

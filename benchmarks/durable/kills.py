@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-from benchmarks.studies.processes import start
-from benchmarks.studies.seen import Seen
-from benchmarks.studies.subject import Left, left, n_calls, run, run_and_die, statements
+from benchmarks.durable.processes import start
+from benchmarks.durable.seen import Seen
+from benchmarks.durable.subject import Left, left, n_calls, run, run_and_die, statements
 
 PATIENCE = 240.0  # seconds for one run: longer is a hang
 
@@ -24,7 +25,7 @@ class Bench:
 
     home: Path
     place: Callable[[str], str]  # name of a study -> its store
-    draw: float = 0.004  # seconds
+    draw: float = 0.03  # seconds: so that many accidents meet a draw
 
     def calls(self, name: str) -> Path:
         return self.home / f"calls-{name}"
@@ -88,6 +89,7 @@ def kills(bench: Bench, right: Whole, where: str, workers: int, count: int, seed
             wrong.update(faults)
             good += not faults
             again += n_calls(bench.calls(name)) - right.left.n_draws
+            print(f"{where}, {workers} workers: kill {tried} {kind}, {good} right", file=sys.stderr, flush=True)
         said = f"{dict(wrong) or 'same asks, samples, evidence, labels; 0 lost, 0 twice'}; {again} of "
         said += f"{tried * right.left.n_draws:,} draws made again"
         rows.append(Seen(f"kill -9, {kind}", f"{where}, {workers} worker{'s' * (workers > 1)}", tried, good, said))

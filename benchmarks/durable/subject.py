@@ -1,6 +1,6 @@
 """The run that is disturbed: arms that write down their calls, one line that runs or resumes it, and what it leaves.
 
-python -m benchmarks.studies.subject STORE NAME CALLS MILLISECONDS     # the line, as a process of its own
+python -m benchmarks.durable.subject STORE NAME CALLS MILLISECONDS     # the line, as a process of its own
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import kabc
-from benchmarks.studies.processes import LOADED
+from benchmarks.durable.processes import LOADED
 from kabc.storage.opening import open_storage
 
-LOADED.append("benchmarks.studies.warm")
+LOADED.append("benchmarks.durable.warm")
 SEED = 7
 MEANS = {"a1": 0.0, "a2": 0.0, "b1": 2.0, "b2": 2.0}
 BY_ITSELF = ("a2", "b1")  # drawn one sample at a time, as HTTP and command arms are

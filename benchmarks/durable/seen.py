@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sqlite3
+import subprocess
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
@@ -29,9 +30,18 @@ def table(rows: Sequence[Seen]) -> str:
 
 
 def versions(*packages: str) -> str:
-    """Of Python, SQLite, packages and the processor, in one line."""
+    """Of packages, Python, databases and the processor, in one line."""
     named = ", ".join(f"{name} {version(name)}" for name in packages)
-    return f"{named}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {_processor()}"
+    homes = f"SQLite {sqlite3.sqlite_version}, {_postgresql()}"
+    return f"{named}, Python {platform.python_version()}, {homes}, {_processor()}"
+
+
+def _postgresql() -> str:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if not found:
+        return "no PostgreSQL"
+    said = subprocess.run([found[-1], "--version"], capture_output=True, text=True, check=True).stdout
+    return f"PostgreSQL {said.split()[2]}"
 
 
 def _processor() -> str:

@@ -7,6 +7,7 @@ import pwd
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,10 +17,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.studies.kills import Bench, Whole, together
-from benchmarks.studies.processes import start
-from benchmarks.studies.seen import Seen
-from benchmarks.studies.subject import left, n_calls, run
+from benchmarks.durable.kills import Bench, Whole, together
+from benchmarks.durable.processes import start
+from benchmarks.durable.seen import Seen
+from benchmarks.durable.subject import left, n_calls, run
 from kabc.storage.opening import open_storage
 
 
@@ -167,7 +168,7 @@ def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
         name = f"frozen-{number}"
         (slow,) = slower(bench).start(name)
         until_drawing(bench, name, 3 + 7 * number)
-        os.kill(slow.pid or 0, signal.SIGSTOP)
+        freeze(slow.pid or 0, bench.place(name))
         other = bench.start(name)
         codes = together(other)  # it waits until the leases have lapsed, and ends the study alone
         os.kill(slow.pid or 0, signal.SIGCONT)
@@ -178,9 +179,28 @@ def frozen(bench: Bench, right: Whole, where: str, count: int) -> Seen:
     return Seen("frozen beyond its lease", where, count, good, said)
 
 
+def freeze(pid: int, place: str) -> None:
+    """Stop a process, but not in a transaction of SQLite: that would lock the file for all until it goes on."""
+    while True:
+        os.kill(pid, signal.SIGSTOP)
+        if place.startswith("postgresql:"):
+            return
+        connection = sqlite3.connect(place, timeout=0.5, isolation_level=None)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError:
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.02)
+        else:
+            return
+        finally:
+            connection.close()
+
+
 def slower(bench: Bench) -> Bench:
     """Its draws take long enough to be met while they run."""
-    return replace(bench, draw=10 * bench.draw)
+    return replace(bench, draw=4 * bench.draw)
 
 
 def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:
@@ -190,7 +210,7 @@ def two_clocks(bench: Bench, right: Whole, where: str) -> Seen:
         return Seen("two clocks, an hour apart", where, 0, 0, "not tried: faketime is not installed")
     name, slow = "clocks", slower(bench)
     place, calls = bench.place(name), bench.calls(name)
-    words = [faketime, "-f", "+3600s", sys.executable, "-m", "benchmarks.studies.subject"]
+    words = [faketime, "-f", "+3600s", sys.executable, "-m", "benchmarks.durable.subject"]
     with subprocess.Popen([*words, place, name, str(calls), str(1000 * slow.draw)]) as ahead:
         until_drawing(bench, name, 2)
         codes = together(slow.start(name))
