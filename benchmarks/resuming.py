@@ -1,4 +1,4 @@
-"""What it costs to go on with a large study (see `studies.py --only resume`)."""
+"""What it costs to go on with a large study (see `study_costs.py --only resume`)."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def resume(n_samples: int) -> dict[str, float]:
         found = {
             "samples": float(result.n_samples),
             "alone": _alone(study),
-            "from a snapshot": _resumed(study) if with_snapshot is not None else float("nan"),
-            "snapshot, bytes": float(len(with_snapshot[1])) if with_snapshot is not None else 0.0,
         }
+        if with_snapshot is not None:  # it is kept where it is small, or saves much time
+            found |= {"from a snapshot": _resumed(study), "snapshot, bytes": float(len(with_snapshot[1]))}
         study.storage.drop_snapshot(study.record.id)
         found["by replay"] = _resumed(study)
         found["parquet, bytes"] = float(_parquet(study, Path(folder, "rows.parquet")))
@@ -47,9 +47,14 @@ def resume(n_samples: int) -> dict[str, float]:
 
 def shown(found: dict[str, float]) -> str:
     lines = [f"{found['samples']:,.0f} samples of {COLUMNS} columns, {ARMS} arms; computing time"]
-    lines += [f"  {name:<18} {found[name]:>8.2f} s  {found[name] / found['alone']:>5.2f} x" for name in _TIMES]
+    lines += [
+        f"  {name:<18} {found[name]:>8.2f} s  {found[name] / found['alone']:>5.2f} x"
+        for name in _TIMES
+        if name in found
+    ]
     ratio = found["store, bytes"] / found["parquet, bytes"]
-    lines.append(f"store over Parquet   {ratio:.2f} (with free pages of the dropped snapshot)")
+    pages = " (with free pages of the dropped snapshot)" if "from a snapshot" in found else ""
+    lines.append(f"store over Parquet   {ratio:.2f}{pages}")
     return "\n".join(lines)
 
 

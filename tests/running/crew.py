@@ -103,9 +103,9 @@ def new_study() -> MemoryStorage:
     return storage
 
 
-def log(storage: Storage) -> list[Any]:
+def log(storage: Storage, name: str = "nightly") -> list[Any]:
     """Asks and samples, in order."""
-    study = storage.load_study("nightly").id
+    study = storage.load_study(name).id
     return [
         (ticket.round, ticket.place, ticket.arm, ticket.piece, ticket.start, draw.rows.tolist())
         for ticket, draw in storage.draws(study, 0, 10_000)
@@ -137,6 +137,7 @@ def waiting(mean: float, marks: Path) -> Callable[[int, np.random.Generator], An
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("store")
+    parser.add_argument("--study", default="nightly")
     parser.add_argument("--serves", default="a,b,c,d")
     parser.add_argument("--waits", type=Path)  # where the first draw of arm a leaves its marks
     parser.add_argument("--clock", type=float, default=0.0)  # seconds that the clock of this process is ahead
@@ -148,7 +149,7 @@ def main() -> None:
         time.time = lambda: right() + given.clock
     made = (pools() if given.pools else arms()) | ({"a": waiting(MEANS["a"], given.waits)} if given.waits else {})
     served = {name: made[name] for name in given.serves.split(",")}
-    print(json.dumps(asdict(work(given.store, "nightly", served, lease_seconds=given.lease, progress=False))))
+    print(json.dumps(asdict(work(given.store, given.study, served, lease_seconds=given.lease, progress=False))))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
 import kabc
+from kabc.arms.sql import sql_arms
+from kabc.arms.tables import table_arms
 from kabc.core.errors import ArmError, SettingsError
+from kabc.running.work import work
 from kabc.storage.errors import StorageError
 from kabc.study.growth import drawn_rows, last_whole_round
 from tests.running.reusing import normal
@@ -47,6 +51,16 @@ def test_a_new_arm_joins_and_what_was_recorded_is_not_drawn_again(tmp_path: Path
     assert kept[:n].tolist() == before[:n].tolist()
 
 
+def test_its_certificate_says_what_reading_the_record_assumes(tmp_path: Path) -> None:
+    tuesday = first(tmp_path).grow("tuesday", arms=["v4"], seed=2)
+    tuesday.run(ARMS | {"v4": normal(4.0)}, progress=False)
+    said = " ".join(tuesday.result().certificate().split())
+    assert "samples of an arm have one law then and now" in said
+    assert "recorded samples of study 'monday' were read" in said
+    assert "a small change may not show" in said
+    assert "was not chosen by looking at the recorded samples (not checked)" in said
+
+
 def test_it_goes_on_after_it_was_interrupted_as_if_nothing_had_happened(tmp_path: Path) -> None:
     monday = first(tmp_path, n_clusters=None, max_samples=300)
     arms = ARMS | {"v4": normal(0.5)}
@@ -78,6 +92,44 @@ def test_an_arm_that_is_gone_has_its_record_alone(tmp_path: Path) -> None:
     result = tuesday.run({"v2": ARMS["v2"], "v3": ARMS["v3"], "v4": normal(0.0)}, progress=False)
     assert result.samples_per_arm["v1"] <= len(rows_of(monday)["v1"])
     assert "v1" not in rows_of(tuesday)
+
+
+def test_an_arm_that_is_gone_may_be_told_of_by_a_process_that_draws_by_hand(tmp_path: Path) -> None:
+    tuesday = first(tmp_path).grow("tuesday", arms=["v4"], gone=["v1"], seed=2)
+    ticket = tuesday.ask()
+    assert ticket is not None
+    tuesday.tell(ticket, ticket.rng.normal(0.0 if ticket.arm != "v2" else 4.0, 1.0, ticket.count))
+    result = tuesday.run({"v2": ARMS["v2"], "v3": ARMS["v3"], "v4": normal(0.0)}, progress=False)
+    assert result.groups == (("v1", "v3", "v4"), ("v2",))
+
+
+def rows_as(kind: str, folder: Path) -> Any:
+    """The rows of arm v3, in something that has an end."""
+    rows = np.random.default_rng(0).normal(0.0, 1.0, 500)
+    if kind == "array":
+        return rows
+    table = pl.DataFrame({"arm": ["v3", "other"] * 250, "value": rows})
+    if kind == "table":
+        return table_arms(table, arm="arm", values="value")["v3"]
+    place = f"sqlite:///{folder / 'rows.db'}"
+    table.write_database("rows", place)
+    return sql_arms("SELECT arm, value FROM rows", place, arm="arm", values="value")["v3"]
+
+
+@pytest.mark.parametrize("kind", ["array", "table", "SQL"])
+def test_rows_that_may_be_in_the_record_already_are_refused_and_nothing_is_drawn(kind: str, tmp_path: Path) -> None:
+    def never(n: int, rng: np.random.Generator) -> NDArray[Any]:
+        raise AssertionError("something was drawn")
+
+    tuesday = first(tmp_path).grow("tuesday", arms=["v4"], seed=2)
+    with_rows: dict[str, Any] = dict.fromkeys(tuesday.names, never) | {"v3": rows_as(kind, tmp_path)}
+    said = r"'v3': its samples of study 'monday' are read first, .* rows here .* gone=\['v3'\]"
+    with pytest.raises(ArmError, match=said):
+        tuesday.run(with_rows, progress=False)
+    with pytest.raises(ArmError, match=said):
+        work(tuesday.storage, "tuesday", with_rows, progress=False)
+    assert tuesday.record.facts is None  # so the study is not bound to these rows
+    assert tuesday.run(ARMS | {"v4": np.random.default_rng(0).normal(0.0, 1.0, 500)}, progress=False).n_recorded > 0
 
 
 def test_drift_ends_the_reuse_by_name_and_the_run_starts_from_new_samples(tmp_path: Path) -> None:

@@ -47,8 +47,9 @@ def seen(result: kabc.Result) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A snapshot after every round."""
+    """A snapshot after every round, of any size."""
     monkeypatch.setattr(keeper, "SECONDS", 0.0)
+    monkeypatch.setattr(keeper, "ROOM", float("inf"))
     monkeypatch.setattr(keeper, "_SHARE", float("inf"))
 
 
@@ -120,3 +121,22 @@ def test_a_run_that_holds_a_function_has_no_snapshot_and_is_replayed(tmp_path: P
     rounds.strategy = AnytimeKABC(2, 2, 0.1, maps=[Custom(np.square)])
     keeper.Keeper(study.storage, study.record, "x").told(rounds, 1, 99.0)
     assert study.storage.load_snapshot(study.record.id) is None
+
+
+@pytest.mark.parametrize(("room", "long", "kept"), [(0.5, 600.0, False), (float("inf"), 600.0, True), (0.5, 0.0, True)])
+def test_a_snapshot_that_takes_more_room_than_half_of_the_samples_is_kept_only_where_replaying_takes_long(
+    room: float, long: float, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The usual strategy keeps all samples, so its snapshots are larger than these."""
+    monkeypatch.setattr(keeper, "ROOM", room)
+    monkeypatch.setattr(keeper, "LONG", long)
+    arms, question = QUESTIONS["anytime"]
+    study = kabc.create_study("own", arms=list(arms), seed=3, storage=tmp_path / "kabc.db", max_samples=60, **question)
+    assert study.run(arms, progress=False).status == "budget"
+    assert (study.storage.load_snapshot(study.record.id) is not None) == kept
+
+
+def test_room_is_weighed_against_time() -> None:
+    assert keeper.LONG == 600.0
+    assert keeper.worth_it(50, 0, keeper.LONG)
+    assert not keeper.worth_it(50, 0, keeper.LONG - 1)

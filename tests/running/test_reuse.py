@@ -82,6 +82,7 @@ def test_the_certificate_says_what_reading_a_record_assumes() -> None:
     assert NOT_CHOSEN in said
     assert f"{result.n_recorded} recorded samples of study 'before' were read" in said
     assert "40 new samples of 2 arms with recorded ones gave no sign that the arms have changed" in said
+    assert "a small change may not show" in said
     assert result.delta == pytest.approx(0.05 / (1 + LOOK))  # a restart is paid for
 
 
@@ -190,7 +191,7 @@ def test_a_machine_that_became_slower_is_seen_and_no_wrong_answer_is_certified()
 
 @pytest.mark.slow
 def test_a_drift_too_small_for_the_anchors_is_seen_in_the_end_where_it_tells_arms_apart() -> None:
-    """A quarter of a standard deviation: without the second look, the new arm is said to differ from equal ones."""
+    """0.4 standard deviations: without the second look, the new arm is said to differ from equal ones."""
     runs, wrong, doubted = 40 if LONG else 6, 0, 0
     for seed in range(runs):
         rng = np.random.default_rng([8, seed])

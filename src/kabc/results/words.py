@@ -280,7 +280,9 @@ def _remarks(result: Result) -> list[str]:
         whose = " of an unfinished round" if not result.n_recorded else ""
         lines.append(f"{unused}{whose} {plural(result.n_unused, 'is')} counted, but not tested")
     if result.n_recorded:
-        lines.append(f"{counted(result.n_recorded, 'sample')} {plural(result.n_recorded, 'was')} recorded before")
+        lines.append(
+            f"{counted(result.n_recorded, 'sample')} {'was' if result.n_recorded == 1 else 'were'} recorded before"
+        )
     if result.failure:
         lines.append(f"failure: {one_line(result.failure)}")
     lines += failure_lines(result.failures)

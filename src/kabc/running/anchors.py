@@ -57,7 +57,10 @@ class Anchored:
             return "no arm with recorded samples could be drawn again: whether arms have changed was not checked"
         seen = f"{counted(self.n_anchors, 'new sample')} of {counted(self.n_arms, 'arm')} with recorded ones"
         if self.passed:
-            return f"{seen} gave no sign that the arms have changed (a false alarm has probability {percent(ALARM)})"
+            return (
+                f"{seen} gave no sign that the arms have changed (a false alarm has probability {percent(ALARM)}); a "
+                "small change may not show"
+            )
         more = f" (and {counted(len(self.drifts) - 1, 'more sign')})" if len(self.drifts) > 1 else ""
         return f"recorded samples are not used: {self.drifts[0]}{more}; found with {seen}"
 

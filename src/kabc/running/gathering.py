@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -31,8 +32,13 @@ class AbsentArm:
         raise ArmError("it is not among the arms of this worker; leave its draws to another one")
 
 
-def part_of_arms(arms: Arms, names: Sequence[Hashable], seed: int, study: str) -> Sources:
-    """The arms of a study in its order; those that are not given are absent, and not served here."""
+def part_of_arms(
+    arms: Arms, names: Sequence[Hashable], seed: int, study: str, gone: Mapping[Hashable, Arm] = MappingProxyType({})
+) -> Sources:
+    """The arms of a study in its order; those that are not given are absent, and not served here.
+
+    `gone`: arms that nobody can draw. They are known everywhere.
+    """
     given = dict(named_arms(arms, None))
     unknown = [name for name in given if name not in names]
     if unknown:
@@ -43,6 +49,7 @@ def part_of_arms(arms: Arms, names: Sequence[Hashable], seed: int, study: str) -
     if not given:
         raise ArmError(f"there is no arm to draw from; pass at least one of those of study {study!r}")
     about = arms if isinstance(arms, NamedArms) else NamedArms({})
+    given |= gone
     filled = {name: given.get(name, AbsentArm()) for name in names}
     everything = NamedArms(
         cast("dict[str, Arm]", filled),

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from kabc.core.errors import SettingsError
+from kabc.arms.recorded import RecordedArm
+from kabc.core.errors import ArmError, SettingsError
 from kabc.core.settings import whole_number
+from kabc.core.words import counted
 from kabc.running.anchors import ANCHORS, compare
 from kabc.running.reuse import Reuse
+from kabc.running.sources import ArmLike, Sources
 from kabc.storage.contract import Storage, StudyRecord
 from kabc.storage.errors import NoStudyError, StorageError
 from kabc.study.facts import ArmFacts, Facts
@@ -73,6 +76,32 @@ def _earlier(storage: Storage, given: Reused) -> StudyRecord:
     if record is None or record.id != given.id:
         raise StorageError(f"the study reads samples of study {given.study!r}, which was deleted from this store")
     return record
+
+
+def gone_arms(storage: Storage, spec: Spec, given: Mapping[Hashable, ArmLike]) -> dict[Hashable, RecordedArm]:
+    """Arms that cannot be drawn any more, which have their record alone. Refused where one of them is given."""
+    if spec.reuse is None or not spec.reuse.gone:
+        return {}
+    for name in spec.reuse.gone:
+        if name in given:
+            raise ArmError("the study was told that this arm is gone; leave it out").of_arm(name)
+    past = _record(storage, spec.reuse)
+    return {name: RecordedArm(len(past.get(name, ()))) for name in spec.reuse.gone}
+
+
+def expect_new_samples(storage: Storage, spec: Spec, sources: Sources) -> None:
+    """Refuse rows that may be in the record already: they would be read twice, as if they were new."""
+    if spec.reuse is None:
+        return
+    earlier = _earlier(storage, spec.reuse)
+    known = Spec.of_json(earlier.spec, earlier.name).names
+    for name, arm in zip(sources.names, sources.arms, strict=True):
+        if arm.remaining is not None and name in known and name not in spec.reuse.gone:
+            raise ArmError(
+                f"its samples of study {spec.reuse.study!r} are read first, and its {counted(arm.remaining, 'row')} "
+                "here may be the same ones again; pass an arm that draws new samples, or make the study with "
+                f"gone=[{name!r}] (the record alone), or without reuse="
+            ).of_arm(name)
 
 
 def _named(spec: Spec, rows: Mapping[int, Rows]) -> dict[Hashable, Rows]:

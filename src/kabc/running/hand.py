@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from kabc.core.errors import KabcError, SettingsError
 from kabc.running import studies
+from kabc.running.growth import reuse_of, with_gone
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.run import Run
 from kabc.running.shift import LEASE_SECONDS, own_rows
@@ -44,7 +45,7 @@ class Hand:
     def __init__(self, storage: Storage, record: StudyRecord, spec: Spec) -> None:
         self._storage, self._spec = storage, spec
         if record.facts is None:  # of arms that somebody draws by hand nothing is known: they have no end
-            facts = studies.known_facts(storage, record, spec, None)
+            facts = with_gone(studies.known_facts(storage, record, spec, None), spec, reuse_of(storage, spec))
             record = storage.set_facts(record.id, facts_document(facts))
         self._record = record
         facts = studies.known_facts(storage, record, spec, None)

@@ -11,13 +11,12 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import NamedArms
-from kabc.arms.recorded import RecordedArm
 from kabc.core.errors import ArmError, ProtocolError, SettingsError
 from kabc.core.files import StrPath
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running import studies
-from kabc.running.growth import reuse_of
+from kabc.running.growth import expect_new_samples, gone_arms
 from kabc.running.hand import Ask, Hand
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.progress import ShowLine, Ticker
@@ -141,6 +140,7 @@ class Study:
         sources.workers = place.workers_for(sources.arms)
         try:
             sources.check_workers()
+            expect_new_samples(self._storage, self._spec, sources)
             if record.state == "ended":
                 if record.facts is not None:  # it is no answer about other arms
                     studies.known_facts(self._storage, record, self._spec, sources.facts_to_keep())
@@ -162,13 +162,11 @@ class Study:
     def _in_order(self, opened: Arms, names: Sequence[Hashable] | None) -> Arms:
         """The arms in the order of the study."""
         given = dict(named_arms(opened, names))
-        gone = self._gone()
+        gone = gone_arms(self._storage, self._spec, given)
         for name in given:
             if name not in self.names:
                 raise ArmError(f"study {self.name!r} has no such arm; it has {list(self.names)}").of_arm(name)
         for name in self.names:
-            if name in gone and name in given:
-                raise ArmError(f"study {self.name!r} was told that this arm is gone; leave it out").of_arm(name)
             if name not in given and name not in gone:
                 raise ArmError(f"study {self.name!r} needs this arm, and it is not passed; pass it too").of_arm(name)
         ordered: dict[Any, ArmLike] = {name: given[name] if name in given else gone[name] for name in self.names}
@@ -185,14 +183,6 @@ class Study:
             about.warnings,
             about.source,
         )
-
-    def _gone(self) -> dict[Hashable, RecordedArm]:
-        """Arms that cannot be drawn any more: they have the samples of the earlier study alone."""
-        reuse = reuse_of(self._storage, self._spec)
-        if reuse is None or self._spec.reuse is None:
-            return {}
-        sizes = dict(zip(self.names, reuse.sizes, strict=True))
-        return {name: RecordedArm(sizes[name]) for name in self._spec.reuse.gone}
 
     # ------------------------------------------------------------ by hand
 

@@ -15,12 +15,13 @@ from kabc.core.settings import positive_number, whole_number
 from kabc.results.origin import origin_now
 from kabc.running import studies
 from kabc.running.gathering import gathered_facts, part_document, part_of_arms
+from kabc.running.growth import expect_new_samples, gone_arms
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.identity import bury_dead, worker_facts, worker_name
 from kabc.running.interrupts import run_interrupts
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.shift import LEASE_SECONDS
-from kabc.running.sources import Arms
+from kabc.running.sources import Arms, named_arms
 from kabc.running.stepping import StepRight
 from kabc.running.worker import Worker, unserved_line
 from kabc.running.workers import Workers
@@ -120,7 +121,9 @@ class _Duty:
         self._record = storage.load_study(study)
         self._spec = Spec.of_json(self._record.spec, study)
         given = arms(self._spec) if callable(arms) else arms
-        self._sources = part_of_arms(given, self._spec.names, self._spec.seed, study)
+        gone = gone_arms(storage, self._spec, dict(named_arms(given, None)))
+        self._sources = part_of_arms(given, self._spec.names, self._spec.seed, study, gone)
+        expect_new_samples(storage, self._spec, self._sources)
         self._served = sorted(self._sources.here)
         here = [self._sources.arms[arm] for arm in self._served]
         self._sources.workers = Workers.of(None, limit, here)

@@ -1,13 +1,14 @@
 """What studies cost.
 
-    python benchmarks/studies.py [--only overhead] [--repeats 5] [--before e3994e0] [--json]
-    python benchmarks/studies.py --only resume [--samples 1000000] [--json]
+    python -m benchmarks.study_costs [--only overhead] [--repeats 5] [--before e3994e0] [--json]
+    python -m benchmarks.study_costs --only resume [--samples 1000000] [--json]
 
 overhead: computing time of a run without storage, which is a study in memory, over that of the loop before there were
 studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts.
 
-resume: a study of ten columns in SQLite that ended at its budget: computing time of going on by replay and from a
-snapshot, over that of the strategy alone on the same samples; and the size of the store over that of Parquet.
+resume: a study of ten columns in SQLite that ended at its budget: computing time of going on by replay, and from a
+snapshot if one was kept, over that of the strategy alone on the same samples; and the size of the store over that of
+Parquet.
 """
 
 from __future__ import annotations
