@@ -44,6 +44,12 @@ def arms() -> dict[str, Any]:
     return {name: normal(mean) for name, mean in MEANS.items()}
 
 
+def pools() -> dict[str, Any]:
+    """Arms with an order of their own, the same in every process."""
+    rng = np.random.default_rng(0)
+    return {name: rng.normal(mean, 1.0, 600) for name, mean in MEANS.items()}
+
+
 class Ends:
     """The step of a study: its answer is the labels."""
 
@@ -136,11 +142,12 @@ def main() -> None:
     parser.add_argument("--waits", type=Path)  # where the first draw of arm a leaves its marks
     parser.add_argument("--clock", type=float, default=0.0)  # seconds that the clock of this process is ahead
     parser.add_argument("--lease", type=float, default=LEASE)
+    parser.add_argument("--pools", action="store_true")
     given = parser.parse_args()
     if given.clock:
         right = time.time
         time.time = lambda: right() + given.clock
-    made = arms() | ({"a": waiting(MEANS["a"], given.waits)} if given.waits else {})
+    made = (pools() if given.pools else arms()) | ({"a": waiting(MEANS["a"], given.waits)} if given.waits else {})
     served = {name: made[name] for name in given.serves.split(",")}
     print(json.dumps(asdict(work(given.store, given.study, served, lease_seconds=given.lease, progress=False))))
 

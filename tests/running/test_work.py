@@ -15,6 +15,7 @@ import pytest
 import kabc
 from kabc.arms.tables import table_arms
 from kabc.core.errors import ArmError, SettingsError
+from kabc.running.watch import NO_LOOK
 from kabc.running.work import Worked, work
 from kabc.storage.errors import NoStudyError, StorageError
 from kabc.study.spec import Spec
@@ -167,6 +168,15 @@ def test_who_does_not_have_all_tables_leaves_the_step_to_another(store: str) -> 
     done = together(store, {"a": given["a"]}, given)
     assert same(study.result(), alone(given))
     assert all(one.state == "ended" for one in done)
+
+
+def test_an_answer_without_the_tables_does_not_claim_that_their_order_was_watched(store: str) -> None:
+    study = create(store, max_samples=80)
+    work(store, "nightly", pools(), progress=False)
+    assert NO_LOOK not in study.result().certificate()
+    study.raise_budget(4000)  # not ended any more: the answer is read from the log, and there are no tables here
+    assert f"{NO_LOOK} a, b, c, d, which" in study.result().certificate()
+    assert "watched: samples of an arm come in no particular order" not in study.result().certificate()
 
 
 def test_samples_of_a_worker_that_measures_otherwise_are_noted(store: str) -> None:

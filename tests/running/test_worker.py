@@ -13,7 +13,7 @@ import pytest
 
 from kabc.core.errors import ArmError
 from kabc.storage.contract import Draw, Storage, Ticket
-from kabc.storage.errors import NoStudyError, StorageError
+from kabc.storage.errors import NoStudyError, StorageError, StoreAwayError
 from kabc.storage.memory import MemoryStorage
 from kabc.study.policies import OnWorkerLoss
 from tests.running.crew import MEANS, arms, attend, log, new_study, one_worker
@@ -214,7 +214,7 @@ def test_a_store_that_is_away_for_a_while_costs_nothing(monkeypatch: pytest.Monk
         def exchange(self, *given: Any, **options: Any) -> Any:
             self.calls += 1
             if 5 <= self.calls % 20 < 8:
-                raise StorageError("the server has gone away")
+                raise StoreAwayError("the server has gone away")
             return super().exchange(*given, **options)
 
     storage, said = Away(), list[str]()
@@ -222,6 +222,25 @@ def test_a_store_that_is_away_for_a_while_costs_nothing(monkeypatch: pytest.Monk
     attend(storage, arms(), name="w", show=said.append)
     assert log(storage) == log(one_worker())
     assert any("the server has gone away" in line for line in said)
+
+
+def test_an_error_of_the_store_that_will_not_pass_is_not_endured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kabc.running.worker._NAP_SECONDS", 0.01)
+
+    class Refuses(MemoryStorage):
+        calls = 0
+
+        def exchange(self, *given: Any, **options: Any) -> Any:
+            self.calls += 1
+            if self.calls > 5:
+                raise StorageError("the draw is too large")
+            return super().exchange(*given, **options)
+
+    storage, said = Refuses(), list[str]()
+    storage.create_study("nightly", {}, {})
+    with pytest.raises(StorageError, match="the draw is too large"):
+        attend(storage, arms(), name="w", show=said.append)
+    assert not any("trying again" in line for line in said)
 
 
 def test_a_machine_that_slept_longer_than_a_lease_goes_on_as_if_nothing_had_happened(

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 import kabc
+from kabc.running.watch import NO_LOOK
 from tests.postgres import running_server
 from tests.processes import running
-from tests.running.crew import MEANS, log, one_worker
+from tests.running.crew import MEANS, log, one_worker, pools
 
 pytestmark = pytest.mark.slow
 
@@ -34,15 +35,16 @@ def alone() -> list[Any]:
 class Crew:
     """A store with the study, and its workers."""
 
-    def __init__(self, place: str, folder: Path) -> None:
+    def __init__(self, place: str, folder: Path, **settings: Any) -> None:
         self.place, self.marks = place, folder
-        made = kabc.create_study("nightly", arms=list(MEANS), n_clusters=2, seed=1, check_k=False, storage=place)
+        asked = {"n_clusters": 2, "seed": 1, "check_k": False} | settings
+        self.made = made = kabc.create_study("nightly", arms=list(MEANS), storage=place, **asked)
         self.storage, self.study = made.storage, made.record.id
         self._stack = ExitStack()
 
-    def worker(self, *options: object) -> subprocess.Popen[str]:
+    def worker(self, *options: object, **popen: Any) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.running.crew", self.place, *options]
-        return self._stack.enter_context(running(command, stdout=subprocess.PIPE))
+        return self._stack.enter_context(running(command, stdout=subprocess.PIPE, **popen))
 
     def waiting_worker(self, *options: object) -> subprocess.Popen[str]:
         """A worker whose first draw of arm a has begun, and waits."""
@@ -159,6 +161,30 @@ def test_workers_that_share_the_arms_and_one_whose_clock_is_an_hour_ahead_give_w
     assert all(done(one)["n_superseded"] == 0 for one in workers)
     assert log(crew.storage) == alone
     assert "lapsed" not in crew.notes()
+
+
+def test_workers_with_parts_of_a_table_finish_the_study_and_its_certificate_says_what_was_not_watched(
+    crew: Crew,
+) -> None:
+    workers = [crew.worker("--pools", "--serves", part) for part in ("a,b", "c,d")]
+    assert all(done(one)["state"] == "ended" for one in workers)
+    found, expected = crew.made.result(), kabc.cluster(pools(), 2, seed=1, check_k=False, progress=False)
+    assert (found.groups, found.samples_per_arm) == (expected.groups, expected.samples_per_arm)
+    (said,) = (line for line in found.guarantee.assumptions if line.startswith(NO_LOOK))
+    assert said.startswith((f"{NO_LOOK} a, b, which", f"{NO_LOOK} c, d, which"))
+    assert NO_LOOK not in expected.certificate()
+
+
+def test_where_no_worker_can_find_the_length_of_blocks_all_end_and_name_the_arms(tmp_path: Path) -> None:
+    crew = Crew(str(tmp_path / "kabc.db"), tmp_path, block="auto")
+    workers = [crew.worker("--pools", "--serves", part, stderr=subprocess.PIPE) for part in ("a,b", "c,d")]
+    for one in workers:
+        _, said = one.communicate()
+        assert one.returncode == 1
+        assert "one worker must have all of these arms: a, b, c, d; start such a worker first" in said
+    assert done(crew.worker("--pools"))["state"] == "ended"
+    assert NO_LOOK not in crew.made.result().certificate()
+    crew.close()
 
 
 def test_four_workers_of_a_server_that_vanishes_and_comes_back_give_what_one_gives(tmp_path: Path, alone: Any) -> None:

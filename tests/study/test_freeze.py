@@ -106,7 +106,7 @@ def test_what_a_run_keeps_beside_its_strategy_goes_on_as_well() -> None:
 
     def looked(state: tuple[Watch, Kept, Tracer, Strings]) -> bytes:
         watch, kept, tracer, strings = state
-        found = (watch.assumptions("abc"), watch.lines(), kept.by_name("abc"), tracer.trace(), strings.notes)
+        found = (watch.assumptions("abc"), watch.lines("abc"), kept.by_name("abc"), tracer.trace(), strings.notes)
         return freeze((*found, strings.encoder and strings.encoder.levels), MARK)
 
     hear(books, [rng.normal(size=(30, 2)) for _ in range(3)], ["red", "blue"] * 4)

@@ -40,4 +40,4 @@ def test_two_workers_that_died_with_different_draws_of_an_arm_are_a_pattern_too(
 def test_the_message_counts_and_names_the_cure() -> None:
     assert loss_message(1).startswith("the worker that drew from it died: killed, or out of memory?")
     assert loss_message(2).startswith("2 workers that drew from it died")
-    assert "on_worker_loss='redraw' or 'encode'" in loss_message(2)
+    assert "make a new study with on_worker_loss='redraw' or 'encode'" in loss_message(2)

@@ -1,24 +1,22 @@
-"""What `kabc study` does, command by command."""
+"""What `kabc study` does, command by command. Bodies import what takes long: a look at a study is quick."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kabc.cli import exits
 from kabc.cli.calls import Call
-from kabc.cli.outputs import Outputs
-from kabc.cli.show import Look, deliver
 from kabc.cli.status import Status
 from kabc.cli.times import ago
-from kabc.cli.watch import Watching
 from kabc.core.errors import SettingsError
 from kabc.core.words import counted, named, shown
-from kabc.running.interrupts import command_interrupts
-from kabc.running.progress import Ticker
-from kabc.running.study import Study
 from kabc.storage.contract import Storage, StudyRecord, StudyState
+
+if TYPE_CHECKING:
+    from kabc.cli.outputs import Outputs
+    from kabc.cli.show import Look
 
 
 def list_them(storage: Storage, *, as_json: bool) -> int:
@@ -54,6 +52,8 @@ def show_status(storage: Storage, name: str, *, as_json: bool) -> int:
 
 def watch_it(storage: Storage, name: str, *, as_json: bool) -> int:
     """Show it until it ends; then the exit code is that of its answer."""
+    from kabc.cli.watch import Watching
+
     seen = Watching(storage, storage.load_study(name), as_json=as_json).to_the_end()
     if as_json:
         exits.print_json(seen.facts())
@@ -69,6 +69,11 @@ def _say(seen: Status, *, as_json: bool) -> None:
 
 def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call: Call, *, quiet: bool) -> int:
     """Print the answer, or what is known so far."""
+    from kabc.cli.show import deliver
+    from kabc.running.interrupts import command_interrupts
+    from kabc.running.progress import Ticker
+    from kabc.running.study import Study
+
     study = Study(storage, storage.load_study(name))
     show = Ticker(not quiet)
     with command_interrupts(show, to_the_end=call.last) as interrupts:
@@ -83,6 +88,8 @@ def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call
 
 def raise_it(storage: Storage, name: str, given: str, *, as_json: bool) -> int:
     """A new budget."""
+    from kabc.running.study import Study
+
     study = Study(storage, storage.load_study(name))
     if given != "none" and not given.replace("_", "").replace(",", "").isdecimal():
         raise SettingsError(f"the budget is a whole number of samples, or none for no limit, got {given!r}")
@@ -122,6 +129,8 @@ def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: b
 @contextmanager
 def _counting(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """Shows how many samples are done."""
+    from kabc.running.progress import Ticker
+
     show = Ticker(not quiet)
     try:
         yield lambda done: show(f"{what}: {done:,} of {counted(total, 'sample')}")
@@ -189,6 +198,8 @@ def _changed(seen: Status, said: str, *, as_json: bool) -> int:
 
 def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[str], *, as_json: bool) -> int:
     """A new study that reads the samples of this one first."""
+    from kabc.running.study import Study
+
     study = Study(storage, storage.load_study(name))
     if not arms:
         raise SettingsError("give --arm, the name of an arm that is added")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kabc.results.schema import Name, ObjectName, TupleName
+from kabc.results.name_forms import Name, ObjectName, TupleName
 
 _DEEPEST = 8  # tuples within tuples
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema
+from pydantic import ConfigDict, Field, Strict, WithJsonSchema
 
+from kabc.results.name_forms import Name, Part
 from kabc.strategies.answers import Status
 
 FORMAT = "kabc result"
@@ -24,28 +25,6 @@ VERSION = 2
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = float | Literal["inf", "-inf"] | None
 """A number in strict JSON: infinities are texts, NaN is null."""
-
-
-class Part(BaseModel):
-    """Values have the type that is written here: no text is read as a number. Unknown fields are left aside."""
-
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, extra="ignore")
-
-
-class TupleName(Part):
-    """A name that is a tuple in Python."""
-
-    tuple: list[Name]
-
-
-class ObjectName(Part):
-    """A name of another Python type. It comes back as a text."""
-
-    text: str
-    type: str = Field(description="the Python type that it had, for people")
-
-
-Name = str | bool | int | float | TupleName | ObjectName | None
 
 
 class Group(Part):

@@ -15,7 +15,6 @@ from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
 from kabc.running import watch
 from kabc.running.intake import Intake
-from kabc.running.reuse import Reuse
 from kabc.strategies.answers import Guarantee, Status
 from kabc.strategies.base import Strategy
 
@@ -56,7 +55,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
         samples_per_arm=drawn,
         rounds=tuple(strategy.rounds),
-        guarantee=_watched(strategy.guarantee(), watched, intake.reuse),
+        guarantee=_watched(strategy.guarantee(), intake),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken or refuted else strategy.n_groups_at_least,
@@ -96,10 +95,10 @@ def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
     return found.taken_back() if found is not None and doubted else found
 
 
-def _watched(why: Guarantee, watched: watch.Watch | None, reuse: Reuse | None) -> Guarantee:
+def _watched(why: Guarantee, intake: Intake) -> Guarantee:
     """What a strategy says of itself, what recorded samples assume, and which of the assumptions were watched."""
-    lines = () if reuse is None else reuse.lines()
-    lines += (watch.OFF,) if watched is None else watched.lines()
+    lines = () if intake.reuse is None else intake.reuse.lines()
+    lines += (watch.OFF,) if intake.watch is None else intake.watch.lines(intake.names)
     if any("different arms" in line for line in why.assumptions):  # some strategies do without
         lines = (*lines, watch.NOT_SEEN)
     return replace(why, assumptions=(*why.assumptions, *lines))

@@ -48,7 +48,9 @@ class Hand:
             facts = with_gone(studies.known_facts(storage, record, spec, None), spec, reuse_of(storage, spec))
             record = storage.set_facts(record.id, facts_document(facts))
         self._record = record
-        self._worker = studies.join(storage, record, spec.names)
+        facts = studies.known_facts(storage, record, spec, None)
+        drawn = [name for name, about in zip(spec.names, facts.arms, strict=True) if not about.in_order]
+        self._worker = studies.join(storage, record, drawn)
         self._run: Run = studies.run_of(storage, record, spec, None, worker=self._worker)
         self._ledger = self._run.ledger
         self._beat = Heartbeat(storage, record.id, self._worker, LEASE_SECONDS)

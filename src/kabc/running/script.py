@@ -180,8 +180,15 @@ class Rounds:
         # where others draw too, what is left here says nothing: the facts do
         self.intake.cut(block, left if self._ledger.private else None)
         self.notes += few_blocks(self.intake)
-        if self.intake.watch is not None and self._sources is not None:
-            self.intake.watch.look(self._sources.arms, block)
+        if self.intake.watch is not None:
+            arms = () if self._sources is None else self._sources.arms  # cut into blocks by now
+            self.intake.watch.miss(self._elsewhere())
+            self.intake.watch.look(arms, block)
+
+    def _elsewhere(self) -> list[int]:
+        """Arms with an order of their own that other processes have."""
+        served = () if self._sources is None else self._sources.here
+        return [arm for arm, about in enumerate(self.intake.facts.arms) if about.in_order and arm not in served]
 
     # ------------------------------------------------------------ decisions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -56,6 +56,11 @@ class Sources:
     def paired(self) -> list[Hashable]:
         """Names of the arms whose samples share something with those of others."""
         return [name for name, about in zip(self.names, self.facts.arms, strict=True) if about.paired]
+
+    @property
+    def here(self) -> Collection[int]:
+        """Numbers of the arms that can be drawn here."""
+        return range(len(self.arms)) if self.served is None else self.served
 
     def cut(self, block: int) -> list[int | None]:
         """From now on pools give whole blocks of consecutive samples, in random order. Returns what is left of each.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.arms.base import Arm
 from kabc.core.arrays import Array
 from kabc.core.evidence.exchangeability import Order, order_evidence
-from kabc.core.words import counted, percent
+from kabc.core.words import counted, in_short, percent
 from kabc.results.values import Assumption
 from kabc.results.words import FEW_SAMPLES
 from kabc.running.record import rows_of
@@ -28,6 +28,7 @@ ALARM = 0.01  # probability of a false alarm in the whole run: half for single a
 DEPENDENT = "samples depend on each other"
 DRIFT = "later samples differ from earlier ones"
 NOT_SEEN = "not watched: whether samples of different arms are independent of each other"
+NO_LOOK = "not watched: the order of the rows of"
 OFF = "not watched: whether samples of one arm are independent of each other and do not drift"
 
 _ON = f"watched: samples of an arm come in no particular order; a false alarm has probability at most {percent(ALARM)}"
@@ -51,6 +52,12 @@ class Watch:
         self._kept = [0] * n_arms
         self._heard = [0] * n_arms  # samples that came, also those that are not kept
         self._pools: set[int] = set()
+        self._elsewhere: set[int] = set()  # pools that other processes have: nobody looked at their order
+
+    def miss(self, arms: Iterable[int]) -> None:
+        """These pools are elsewhere: they are drawn in an order of our own, which says nothing of theirs."""
+        self._elsewhere = set(arms)
+        self._pools |= self._elsewhere
 
     def look(self, arms: Sequence[Arm], block: int = 1) -> None:
         """Look at the own order of pools, before the first round. Nothing is drawn by this."""
@@ -91,8 +98,15 @@ class Watch:
 
     # ------------------------------------------------------------ what it found
 
-    def lines(self) -> tuple[str, ...]:
+    def lines(self, names: Sequence[Hashable]) -> tuple[str, ...]:
         """What was watched, and what could not be seen, for the certificate."""
+        if not self._elsewhere:
+            return self._seen_lines()
+        missed = in_short([str(names[arm]) for arm in sorted(self._elsewhere)])
+        others = self._seen_lines() if len(self._elsewhere) < len(names) else ()
+        return (*others, f"{NO_LOOK} {missed}, which the process that finished the study did not have")
+
+    def _seen_lines(self) -> tuple[str, ...]:
         units = sorted(heard // self.block for heard in self._heard if heard)
         n = units[(len(units) - 1) // 2] if units else _ENOUGH  # a typical arm: one tiny pool is no sign
         if n >= _ENOUGH:

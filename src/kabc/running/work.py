@@ -22,6 +22,7 @@ from kabc.running.interrupts import run_interrupts
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.shift import LEASE_SECONDS
 from kabc.running.sources import Arms, named_arms
+from kabc.running.stepping import StepRight
 from kabc.running.worker import Worker, unserved_line
 from kabc.running.workers import Workers
 from kabc.storage.contract import Storage, StudyRecord
@@ -123,7 +124,7 @@ class _Duty:
         gone = gone_arms(storage, self._spec, dict(named_arms(given, None)))
         self._sources = part_of_arms(given, self._spec.names, self._spec.seed, study, gone)
         expect_new_samples(storage, self._spec, self._sources)
-        self._served = range(len(self._sources)) if self._sources.served is None else sorted(self._sources.served)
+        self._served = sorted(self._sources.here)
         here = [self._sources.arms[arm] for arm in self._served]
         self._sources.workers = Workers.of(None, limit, here)
         self._expect_values()
@@ -191,10 +192,9 @@ class _Duty:
         storage, show, names = self._storage, self._show, self._spec.names
         run = studies.run_of(storage, record, self._spec, self._sources, worker=heart.worker, show=show, facts=facts)
         shift = studies.shift_of(run, self._sources, show, heart, self._spec)
-        # the order of rows is looked at as a whole, by the one who does the step
-        ordered = {arm for arm, about in enumerate(facts.arms) if about.in_order}
         step = studies.Step(storage, record, run)
-        worker = Worker(storage, record, names, shift, step, heart, show, steps=ordered <= set(self._served))
+        may_step = StepRight(run.ledger, names, facts, self._sources, heart, self._spec.block)
+        worker = Worker(storage, record, names, shift, step, heart, show, may_step)
         try:
             worker.run()
         finally:

@@ -8,7 +8,7 @@ the rounds; when it dies, another one does.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -18,8 +18,9 @@ from kabc.core.words import counted, in_short
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.progress import Ticker
 from kabc.running.shift import Shift
+from kabc.running.stepping import living
 from kabc.storage.contract import Note, Storage, StudyRecord, Ticket
-from kabc.storage.errors import NoStudyError, StorageError
+from kabc.storage.errors import StorageError, StoreAwayError
 
 Ended = Literal["ended", "paused"]
 
@@ -38,7 +39,7 @@ class Step(Protocol):
 
 @dataclass
 class Worker:
-    """The loop of one process. `steps`: whether it may do the step."""
+    """The loop of one process. `may_step`: whether it may do the step now."""
 
     storage: Storage
     study: StudyRecord
@@ -47,7 +48,7 @@ class Worker:
     step: Step
     heart: Heartbeat
     show: Ticker
-    steps: bool = True
+    may_step: Callable[[], bool] = lambda: True
     n_draws: int = field(default=0, init=False)
     _waiting: _Waiting = field(init=False)
     _store_lost: float | None = field(default=None, init=False)  # since when
@@ -71,9 +72,7 @@ class Worker:
     def _patient_turn(self) -> Ended | None:
         try:
             ended = self._turn()
-        except NoStudyError:
-            raise
-        except StorageError as error:
+        except StoreAwayError as error:
             self._endure(error)
             return None
         self._store_lost = None
@@ -93,7 +92,7 @@ class Worker:
 
     def _stepped(self) -> bool:
         """Whether a round was opened, or the study has ended."""
-        if self.steps and not self.heart.has_step:
+        if not self.heart.has_step and self.may_step():
             self.heart.has_step = self.storage.take_step(self.study.id, self.heart.worker, self.heart.seconds)
         if not self.heart.has_step:
             return False
@@ -107,7 +106,7 @@ class Worker:
         if failure is not None:
             raise ArmError(str(failure.body.get("message", ""))).of_arm(self.names[int(failure.body["arm"])])
 
-    def _endure(self, error: StorageError) -> None:
+    def _endure(self, error: StoreAwayError) -> None:
         """Wait for a store that is away: what was drawn is kept until it is back."""
         now = time.monotonic()
         self._store_lost = self._store_lost or now
@@ -147,9 +146,8 @@ class _Waiting:
         summary = self._storage.summary(self._study)
         if not summary.tickets.get("open", 0):
             return []
-        since = self._storage.now() - 2 * self._seconds
-        living = [worker for worker in self._storage.workers(self._study) if worker.last_seen >= since]
-        served = {str(arm) for worker in living for arm in worker.facts.get("arms", ())}
+        workers = living(self._storage, self._study, self._seconds)
+        served = {str(arm) for worker in workers for arm in worker.facts.get("arms", ())}
         # the first round is number 0 where there is a pilot, else number 1
         latest = (self._storage.tickets(self._study, summary.n_rounds - offset) for offset in (0, 1))
         waiting: list[Ticket] = next(filter(None, latest), [])

@@ -8,6 +8,9 @@ given back, or lapses because its worker stopped renewing it. Each new lease of 
 result counts is decided by this number alone, never by who comes first: so slow draws are not at a disadvantage.
 
 Times are seconds of the store's own clock, never of a worker's.
+
+A store that does not answer now and may do so later raises `StoreAwayError`: workers wait for it. Any other error ends
+them.
 """
 
 from __future__ import annotations

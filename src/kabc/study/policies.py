@@ -35,5 +35,6 @@ def loss_message(deaths: int) -> str:
     workers = "the worker that drew from it" if deaths == 1 else f"{counted(deaths, 'worker')} that drew from it"
     return (
         f"{workers} died: killed, or out of memory? To draw again could leave out values that kill a worker; see to "
-        "the cause and run the study again, or choose on_worker_loss='redraw' or 'encode' (docs/retries.md)"
+        "the cause and run the study again, or make a new study with on_worker_loss='redraw' or 'encode', such as "
+        "study.grow(name, on_worker_loss='redraw') (docs/retries.md)"
     )

@@ -19,8 +19,8 @@ from kabc.core.kernels import Kernel
 from kabc.core.samples import describe
 from kabc.core.tolerances import KernelDistance
 from kabc.core.words import shown
+from kabc.results.name_forms import Name
 from kabc.results.names import distinct, key_of, name_of, packed_name
-from kabc.results.schema import Name
 from kabc.storage.contract import Json
 from kabc.storage.errors import StorageError
 from kabc.study.kernels import kernel_document, kernel_of

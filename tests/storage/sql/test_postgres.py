@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from kabc.storage.contract import Draw, NewTicket, Storage
-from kabc.storage.errors import StorageError
+from kabc.storage.errors import StorageError, StoreAwayError
 from kabc.storage.opening import open_storage
 from kabc.storage.sql.store import SqlStorage
 from tests.postgres import PASSWORD, Server, new_database, running_server
@@ -114,7 +114,7 @@ def test_a_server_that_stays_away_is_said_in_one_line_and_meanwhile(server: Serv
     store.say = said.append
     server.stop()
     try:
-        with pytest.raises(StorageError, match="start the server, or check host and port") as error:
+        with pytest.raises(StoreAwayError, match="start the server, or check host and port") as error:
             store.study_names()
     finally:
         server.start()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kabc.storage.contract import Draw, NewTicket, Storage
-from kabc.storage.errors import StorageError
+from kabc.storage.errors import StorageError, StoreAwayError
 from kabc.storage.opening import open_storage
 
 
@@ -110,7 +110,7 @@ def test_a_lock_that_is_never_given_back_is_said_in_one_line(path: Path) -> None
     study = store.create_study("nightly", {}, {}).id
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StorageError, match=r"another process has held the lock for 0\.2 seconds; end it") as error:
+    with pytest.raises(StoreAwayError, match=r"another process has held the lock for 0\.2 seconds; end it") as error:
         store.add_note(study, "seen", {})
     assert "\n" not in str(error.value)
     assert store.load_study("nightly").state == "running"  # reading goes on
@@ -127,7 +127,7 @@ def test_a_full_disk_is_said_and_what_was_there_stays(path: Path) -> None:
     with store._home.transaction(write=False) as connection:  # type: ignore[attr-defined]
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 2}")
-    with pytest.raises(StorageError, match="the disk is full; make room, and run the same line again"):
+    with pytest.raises(StoreAwayError, match="the disk is full; make room, and run the same line again"):
         drawn(store, study, 1, rows=10_000)
     assert store.summary(study).n_samples == 4
     with store._home.transaction(write=False) as connection:  # type: ignore[attr-defined]
@@ -146,8 +146,9 @@ def test_a_read_only_file_is_said_in_one_line(path: Path) -> None:
     study = store.create_study("nightly", {}, {}).id
     with store._home.transaction(write=False) as connection:  # type: ignore[attr-defined]
         connection.exec_driver_sql("PRAGMA query_only = ON")  # the same error as of a file without the right to write
-    with pytest.raises(StorageError, match="the file or its folder is read-only; give write permission"):
+    with pytest.raises(StorageError, match="the file or its folder is read-only; give write permission") as error:
         store.add_note(study, "seen", {})
+    assert not isinstance(error.value, StoreAwayError)
     store.close()
 
 

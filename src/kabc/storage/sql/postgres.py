@@ -15,13 +15,14 @@ from sqlalchemy.exc import DBAPIError
 
 from kabc.core.secrets import hide, hide_url, url_secrets
 from kabc.core.words import shown
-from kabc.storage.errors import StorageError
+from kabc.storage.errors import StorageError, StoreAwayError
 from kabc.storage.sql.home import Home
 
 _LOCK = 0x6B616263  # "kabc": of the schema
 _LOOK_EVERY = 1.0  # seconds after which who waits looks by itself: a message may be lost with its connection
 _COLLISIONS = ("40001", "40P01")  # two transactions in each other's way
 _RESTARTS = ("57P01", "57P02", "57P03", "08", "53300")  # it stops, starts, is full, or the connection broke
+_NO_ROOM = ("53100", "53200")  # on its disk, in its memory
 
 
 class PostgresHome(Home):
@@ -87,10 +88,11 @@ class PostgresHome(Home):
     def explained(self, error: DBAPIError) -> StorageError:
         lines = [line.strip() for line in str(error.orig).splitlines() if line.strip()]
         why = hide(lines[0] if lines else type(error.orig).__name__, self._secrets)
+        kind = StoreAwayError if self.passes(error) or _state(error) in _NO_ROOM else StorageError
         for words, cure in _CURES.items():
             if words in str(error.orig):
-                return StorageError(f"cannot use {self.label}: {cure} ({shown(why)[:300]})")
-        return StorageError(f"cannot use {self.label}: {shown(why)[:300]}; check the server and its log")
+                return kind(f"cannot use {self.label}: {cure} ({shown(why)[:300]})")
+        return kind(f"cannot use {self.label}: {shown(why)[:300]}; check the server and its log")
 
     def close(self) -> None:
         self._engine.dispose()

@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from kabc.core.words import shown
-from kabc.storage.errors import StorageError
+from kabc.storage.errors import StorageError, StoreAwayError
 from kabc.storage.rows import MOST_BYTES
 from kabc.storage.sql.home import Home
 
@@ -168,10 +168,11 @@ class SqliteHome(Home):
     def explained(self, error: DBAPIError) -> StorageError:
         why = str(error.orig).splitlines()[0] if str(error.orig) else type(error.orig).__name__
         code = _code(error)
+        kind = StoreAwayError if code.startswith(_AWAY) else StorageError
         for start, cure in _CURES.items():
             if code.startswith(start):
-                return StorageError(f"{self.label!r}: {cure.format(seconds=self._patience)} ({shown(why)})")
-        return StorageError(f"{self.label!r} cannot be used: {shown(why)[:300]}; check the file and its folder")
+                return kind(f"{self.label!r}: {cure.format(seconds=self._patience)} ({shown(why)})")
+        return kind(f"{self.label!r} cannot be used: {shown(why)[:300]}; check the file and its folder")
 
     # ------------------------------------------------------------ closing
 
@@ -194,6 +195,7 @@ class SqliteHome(Home):
         self._lock.release()
 
 
+_AWAY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL", "SQLITE_FULL", "SQLITE_IOERR")  # these may pass
 _CURES = {
     "SQLITE_BUSY": "another process has held the lock for {seconds:g} seconds; end it, or wait for it",
     "SQLITE_FULL": "the disk is full; make room, and run the same line again: all that was handed in is there",
