@@ -61,7 +61,7 @@ def test_rows_that_depend_on_each_other(kabc: Call, tmp_path: Path) -> None:
     [
         (["--fdr", "2"], "--fdr 2.0 is not between 0 and 1"),
         (["--tolerance", "0%"], "tolerance"),
-        (["--max-samples", "20"], "--max-samples=20 is too small for 12 arms"),
+        (["--max-samples", "20"], "--max-samples 20 is too small for 12 arms"),
         (["--where", "host < 'web-02'"], "use kabc run or kabc check"),
         (["--clusters", "2"], "there is no option --clusters"),
     ],

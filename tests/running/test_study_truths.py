@@ -35,13 +35,21 @@ def test_resumed_is_uninterrupted_wherever_the_process_died(case: str) -> None:
     moments = np.unique(np.linspace(first, n_calls - 1, max(4, PART * (n_calls - first) // 100), dtype=int))
     for place, moment in enumerate(moments.tolist()):
         storage = MemoryStorage()
-        with pytest.raises(Crash):
-            study_of(case, _breaking(storage, moment, after=place % 2 == 1))
+        crashed = _crashed(case, _breaking(storage, moment, after=place % 2 == 1))
+        assert crashed or case == "threads"  # how many calls these make is not the same each time
         if not storage.study_names():
             continue
         dead(storage)
         assert same(study_of(case, storage), whole), f"died at call {moment} of {n_calls}"
         assert log(storage) == asked
+
+
+def _crashed(case: str, storage: Any) -> bool:
+    try:
+        study_of(case, storage)
+    except Crash:
+        return True
+    return False
 
 
 def _breaking(storage: MemoryStorage, calls: int, *, after: bool) -> Any:
