@@ -15,7 +15,7 @@ from kabc.arms.failures import SpendError
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.samples import as_rows, two_dimensional
 from kabc.core.secrets import hide_words
-from kabc.core.words import counted
+from kabc.core.words import counted, shown
 from kabc.running.away import Away
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.interrupts import DRAW_FIRST, uninterrupted
@@ -214,7 +214,7 @@ class Shift:
         elif error.arm is None:
             error = error.of_arm(name)
         final = not isinstance(error, SpendError)
-        said = hide_words(error.what)  # a store holds no keys
+        said = hide_words(shown(str(error.args[0])))  # a store holds no keys; the note has the arm
         self._finished.append(Failure(ticket.id, ticket.lease, self._ledger.worker, said, final))
         self._held.pop(ticket.id, None)
         return error

@@ -104,7 +104,9 @@ class Worker:
         """Raise the error of an arm that another worker failed to draw: the round will not be finished."""
         failure = failed_draw(self.storage, self.study.id)
         if failure is not None:
-            raise ArmError(str(failure.body.get("message", ""))).of_arm(self.names[int(failure.body["arm"])])
+            said = str(failure.body.get("message", ""))
+            cure = "see to the cause, then kabc run or study.run goes on with the study"
+            raise ArmError(f"{said}; {cure}").of_arm(self.names[int(failure.body["arm"])])
 
     def _endure(self, error: StoreAwayError) -> None:
         """Wait for a store that is away: what was drawn is kept until it is back."""
