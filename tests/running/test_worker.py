@@ -74,7 +74,7 @@ def test_a_draw_that_fails_ends_its_worker_and_the_others_with_the_error_of_the_
         bad = pool.submit(attend, shared, {**arms(), "c": broken}, name="bad", serves=["c"])
         good = pool.submit(attend, shared, arms(), name="good", serves=["a", "b", "d"])
         for one in (bad, good):
-            with pytest.raises(ArmError, match="^arm 'c': its draw failed: ConnectionError: refused"):
+            with pytest.raises(ArmError, match=r"^arm 'c': its draw failed: ConnectionError: refused"):
                 one.result()
     (failed,) = [note for note in shared.notes(1) if note.kind == "failed"]
     assert "https://me:***@host/?api_key=***" in failed.body["message"]  # a store holds no keys

@@ -49,7 +49,7 @@ def whole(storage: Storage, name: str) -> dict[str, Any]:
         "summary": replace(seen, study=None),  # type: ignore[arg-type]
         "draws": drawn(storage.draws(study.id, 0, 99)),
         "late": drawn(storage.late_draws(study.id)),
-        "notes": [replace(note, id=0) for note in storage.notes(study.id)],
+        "notes": [replace(note, id=0, body={**note.body, "ticket": 0}) for note in storage.notes(study.id)],
         "workers": storage.workers(study.id),
         "deaths": storage.deaths(study.id),
     }

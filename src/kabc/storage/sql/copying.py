@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Table, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from kabc.storage.checks import check_name, name_taken, no_such_id
+from kabc.storage.checks import as_json, check_name, name_taken, no_such_id
+from kabc.storage.sql.records import mapping
 from kabc.storage.sql.store import SqlStorage
 from kabc.storage.sql.tables import DONE, LEASED, OPEN, draws, late, notes, rounds, studies, tickets, totals, workers
 
@@ -55,6 +56,7 @@ class _Copy:
         self._study, self._name, self._progress = study, name, progress
         self._new = 0  # id of the study in the target
         self._workers: dict[int, int] = {}  # id in the source -> id in the target
+        self._ids: dict[object, int] = {}  # the same of tickets that notes are about
         self._n_samples = 0
 
     def run(self) -> None:
@@ -64,10 +66,11 @@ class _Copy:
         for table in (rounds, totals):
             for rows in self._pages(table, *table.primary_key.columns):
                 self._write.execute(insert(table), [_values(row) | {"study": self._new} for row in rows])
+        self._ids = {_about(row): 0 for rows in self._pages(notes, notes.c.id) for row in rows}
         for rows in self._pages(tickets, tickets.c.id):
             self._copy_tickets(rows)
         for rows in self._pages(notes, notes.c.id):
-            self._write.execute(insert(notes), [_values(row, "id") | {"study": self._new} for row in rows])
+            self._write.execute(insert(notes), [self._note(row) for row in rows])
         self._target.home.tell(self._write, self._new)
 
     def _head(self) -> int:
@@ -89,6 +92,7 @@ class _Copy:
     def _copy_tickets(self, rows: list[Row[Any]]) -> None:
         new = self._inserted(tickets, [self._ticket(row) for row in rows])
         ids = dict(zip((row.id for row in rows), new, strict=True))
+        self._ids |= {old: new for old, new in ids.items() if old in self._ids}
         done = {row.id for row in rows if row.state == DONE}
         among = tickets.c.study == self._study, tickets.c.id.between(rows[0].id, rows[-1].id)
         for table in (draws, late):
@@ -107,6 +111,13 @@ class _Copy:
             return values | {"state": OPEN, "worker": None, "expires": 0.0}
         return values | {"worker": self._workers.get(row.worker)}
 
+    def _note(self, row: Row[Any]) -> dict[str, Any]:
+        """Notes name tickets by their ids, which are others here."""
+        values = _values(row, "id") | {"study": self._new}
+        if ticket := self._ids[_about(row)]:
+            values["body"] = as_json("a note", mapping("a note", row.body) | {"ticket": ticket})
+        return values
+
     def _drawn(self, row: Row[Any], ids: Mapping[int, int]) -> dict[str, Any]:
         return _values(row, "id") | {"ticket": ids[row.ticket], "worker": self._workers[row.worker]}
 
@@ -119,6 +130,12 @@ class _Copy:
         query = select(table).where(table.c.study == self._study).order_by(*order)
         for part in self._read.execute(query.execution_options(yield_per=_AT_ONCE)).partitions():
             yield list(part)
+
+
+def _about(row: Row[Any]) -> int | None:
+    """The id of the ticket that a note is about."""
+    ticket = mapping("a note", row.body).get("ticket")
+    return ticket if isinstance(ticket, int) else None
 
 
 def _values(row: Row[Any], *without: str) -> dict[str, Any]:
