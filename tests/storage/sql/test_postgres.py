@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -36,6 +37,25 @@ def worked(store: Storage, study: int, name: str) -> int:
         done += answer.outcomes.count("done")
         held = answer.leased
     return done
+
+
+def test_a_store_that_nobody_closes_leaves_no_connection_open(server: Server) -> None:
+    url = new_database(server.url)
+    store = open_storage(url)
+    store.create_study("nightly", {}, {})
+    del store
+    gc.collect()
+    with psycopg.connect(url) as connection:
+        open_now = (
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'kabc' AND datname = current_database()"
+        )
+        for _ in range(100):  # the server hears of it a little later
+            connection.rollback()
+            (n,) = connection.execute(open_now).fetchone() or (None,)
+            if n == 0:
+                break
+            time.sleep(0.05)
+    assert n == 0
 
 
 @pytest.mark.slow

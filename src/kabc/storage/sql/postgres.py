@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
@@ -41,6 +41,7 @@ class PostgresHome(Home):
         )
         event.listen(self._engine, "connect", _durable)
         _HOMES.add(self)
+        finalize(self, self._engine.dispose)  # also a store that nobody closes leaves no connection open
 
     def check(self) -> None:
         """A database may hold other tables beside ours."""
