@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import multiprocessing
 import os
 import resource
@@ -136,7 +135,7 @@ def _oracle(job: Job) -> tuple[Array, Sequence[int], str]:
         u = np.stack([law.log_density(np.concatenate(samples)) for law in laws if law.log_density], axis=1)
         counts[wanted] += block
         wanted = book.after(
-            Block(np.nan_to_num(u), groups[wanted], np.arange(len(wanted) + 1) * block, block, math.inf), wanted
+            Block(np.nan_to_num(u)[None], groups[None, wanted], np.arange(len(wanted) + 1) * block, block), wanted
         )
         if not len(wanted):
             return counts, groups.tolist(), "decided"
@@ -154,7 +153,7 @@ class _PairBook:
         self._all = np.arange(n)
 
     def after(self, block: Block, arms: Index) -> Index:
-        pairs = block.pairs(np.arange(len(arms)))
+        pairs = block.pairs(np.arange(len(arms)))[..., 0]
         np.fill_diagonal(pairs, 0.0)
         self._wealth[np.ix_(arms, arms)] += (pairs + pairs.T) / 2
         self._told |= self._wealth >= self._limit
@@ -178,7 +177,8 @@ class _ClaimBook:
         self._nothing = np.zeros((len(groups), len(groups)), dtype=np.bool_)
 
     def after(self, block: Block, arms: Index) -> Index:
-        self._claim.bet(arms, block.joins(block.groups, self._n_groups), block.pairs(np.arange(len(arms))))
+        joins = block.joins(block.groups[0], self._n_groups)[..., 0]
+        self._claim.bet(arms, joins, block.pairs(np.arange(len(arms)))[..., 0])
         return self._claim.wanted(self._nothing)
 
 

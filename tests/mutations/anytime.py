@@ -161,29 +161,36 @@ LIMITS = (
 BETS = (
     Mutant(
         "strategies/anytime/wealth.py",
-        "np.maximum(self.best, self.log, out=self.best)",
-        "self.best[at] += np.maximum(factors, 0.0)",
+        "self.gains[own] += log_factors\n        self.best[at] = np.maximum(self.best[at], self.log[at])",
+        "self.gains[own] += log_factors\n        self.best[at] += np.maximum(factors, 0.0)",
         "only bets that were won count",
         "strategies/anytime/test_errors.py::test_evidence_is_the_largest_product_of_all_factors_so_far",
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "self.log[at] += factors",
-        "self.log[at] = np.maximum(self.log[at] + factors, 0.0)",
+        "self.log[at] += factors\n        self.gains",
+        "self.log[at] = np.maximum(self.log[at] + factors, 0.0)\n        self.gains",
         "lost bets are forgotten",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow",
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "mixed(log_factors, self.gains[at] + common)",
-        "mixed(log_factors, self.gains[at] + log_factors + common)",
+        "mixed(log_factors, self.gains[own] + common)",
+        "mixed(log_factors, self.gains[own] + log_factors + common)",
         "weights of experts see the round that they weigh",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow",
     ),
     Mutant(
+        "strategies/anytime/wealth.py",
+        "_mixed_of_many(log_factors, self.far[own] + common)",
+        "_mixed_of_many(log_factors, self.far[own] + log_factors + common)",
+        "weights of experts see the round that they weigh, for arms outside",
+        "strategies/anytime/test_wealth.py::test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence",
+    ),
+    Mutant(
         "strategies/anytime/review.py",
-        "mixed(log_factors, self._won_by[arms] + common)",
-        "mixed(log_factors, self._won_by[arms] + log_factors + common)",
+        "mixed(log_factors, self._won_by[rows] + common)",
+        "mixed(log_factors, self._won_by[rows] + log_factors + common)",
         "weights of experts see the round that they weigh, in claims",
         "strategies/anytime/test_errors.py::"
         "test_over_all_outcomes_of_a_round_no_claim_gains_on_average_from_equal_arms",
@@ -220,7 +227,7 @@ DECISIONS = (
     ),
     Mutant(
         "strategies/anytime/inference.py",
-        "proven = claim if claim is not None and claim.proven(self.wealth.all_apart()) else None",
+        "proven = claim if claim is not None and claim.proven(self._apart(claim)) else None",
         "proven = claim",
         "a claim is accepted without a proof",
         "strategies/anytime/test_errors.py::test_a_claim_is_accepted_when_each_arm_is_refuted_for_each_other_group",
@@ -332,8 +339,8 @@ DOUBTS = (
 PAIRED = (
     Mutant(
         "core/evidence/blocks.py",
-        "if many == 1 and not self.paired:",
-        "if many == 1:",
+        "if self.paired:\n            out, by_match",
+        "if False:\n            out, by_match",
         "bets on matched samples as if they were independent",
         "strategies/anytime/test_paired.py::test_over_all_orders_of_a_match_a_bet_is_fair",
     ),

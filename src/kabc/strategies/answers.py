@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal[
-    "decided", "doubtful", "stopped", "stalled", "budget", "exhausted", "contradicted", "interrupted", "failed"
+    "decided",
+    "doubtful",
+    "stopped",
+    "stalled",
+    "budget",
+    "exhausted",
+    "contradicted",
+    "interrupted",
+    "failed",
+    "unfinished",
 ]
 
 

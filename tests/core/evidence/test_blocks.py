@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kabc.core.arrays import Index
+from kabc.core.evidence import blocks
 from kabc.core.evidence.blocks import Block
 
 Array = NDArray[np.float64]
@@ -20,12 +22,17 @@ CORE = [4, 0, 1, 5]  # partners
 def block(cap: float, seed: int = 0) -> Block:
     counts = BASE * np.array(MANY)
     scores = np.random.default_rng(seed).normal(0, 2, (int(counts.sum()), 3))
-    return Block(scores, np.array(GROUPS), np.concatenate([[0], np.cumsum(counts)]), BASE, cap)
+    return alone(scores, np.array(GROUPS), np.concatenate([[0], np.cumsum(counts)]), cap)
+
+
+def alone(scores: Array, groups: Index, starts: Index, cap: float) -> Block:  # (n, G), (A,), (A + 1,)
+    """One expert."""
+    return Block(scores[None], groups[None], starts, BASE, caps=(cap,))
 
 
 def matched(one: Block, arm: int) -> Array:  # (b, m, G)
     """Samples of an arm, in the b parts that are matched with a sample of another arm each."""
-    rows = one.scores[one.starts[arm] : one.starts[arm + 1]]
+    rows = one.scores[0, one.starts[arm] : one.starts[arm + 1]]
     return rows.reshape(BASE, MANY[arm], -1)
 
 
@@ -46,7 +53,7 @@ def factor(one: Block, i: int, j: int) -> float:
         return factor(one, j, i)
     total = 0.0
     for x, ys in zip(matched(one, i)[:, 0], matched(one, j), strict=True):
-        at_x, at_ys = score(x, g, h, one.cap), [score(y, g, h, one.cap) for y in ys]
+        at_x, at_ys = score(x, g, h, one.caps[0]), [score(y, g, h, one.caps[0]) for y in ys]
         if len(ys) == 1:
             total += math.log(2 * sigmoid(at_x) * 2 * sigmoid(-at_ys[0]))
         else:
@@ -58,7 +65,7 @@ def factor(one: Block, i: int, j: int) -> float:
 @pytest.mark.parametrize("cap", [math.inf, 1.0])
 def test_factors_of_pairs_are_those_of_the_formulas(cap: float) -> None:
     one = block(cap)
-    seen = one.pairs(np.array(CORE))
+    seen = one.pairs(np.array(CORE))[..., 0]
     for i in range(len(MANY)):
         for column, j in enumerate(CORE):
             if i != j:
@@ -66,7 +73,7 @@ def test_factors_of_pairs_are_those_of_the_formulas(cap: float) -> None:
 
 
 def test_a_pair_has_one_evidence_seen_from_either_side() -> None:
-    seen = block(math.inf).pairs(np.arange(len(MANY)))
+    seen = block(math.inf).pairs(np.arange(len(MANY)))[..., 0]
     off = ~np.eye(len(MANY), dtype=np.bool_)
     assert seen[off] == pytest.approx(seen.T[off])
 
@@ -79,8 +86,7 @@ def test_factors_of_an_arm_against_a_group_are_those_of_the_formula(cap: float) 
     # the expert numbers the groups differently, and sees arm 5 elsewhere: most arms of a claimed group decide
     groups = np.array([columns[group] for group in claimed])
     groups[5] = -1
-    one = Block(scores, groups, np.concatenate([[0], np.cumsum(counts)]), BASE, cap)
-    seen = one.joins(claimed, 3)
+    seen = alone(scores, groups, np.concatenate([[0], np.cumsum(counts)]), cap).joins(claimed, 3)[..., 0]
     samples = scores.reshape(6, BASE, 3)
     for arm in range(6):
         for group in range(3):
@@ -90,3 +96,42 @@ def test_factors_of_an_arm_against_a_group_are_those_of_the_formula(cap: float) 
                 parts = [math.exp(score(row, own, other, cap)) for row in (samples[arm, place], *members)]
                 total += math.log(len(parts) * parts[0] / sum(parts))
             assert seen[arm, group] == pytest.approx(0.0 if group == claimed[arm] else total, abs=1e-12)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 16])
+def test_experts_together_bet_as_each_of_them_alone(
+    paired: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_AT_ONCE", at_once)
+    rng, scales, caps = np.random.default_rng(5), (0.5, 1.0), (1.5, math.inf)
+    scores, groups = rng.normal(0, 2, (7, 5 * BASE, 4)), rng.integers(-1, 4, (7, 5))
+    starts, claimed, partners = np.arange(6) * BASE, np.array([0, 1, 0, 2, 1]), np.array([3, 0, 4])
+    together = Block(scores, groups, starts, BASE, scales, caps, paired)
+    pairs, joins = together.pairs(partners), together.joins(claimed, 3)
+    assert together.n_experts == pairs.shape[2] == joins.shape[2] == 14
+    for expert in range(14):
+        scorer, at = divmod(expert, 2)
+        one = Block(
+            scales[at] * scores[[scorer]], groups[[scorer]], starts, BASE, caps=caps[at : at + 1], paired=paired
+        )
+        np.testing.assert_allclose(pairs[..., expert], one.pairs(partners)[..., 0], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(joins[..., expert], one.joins(claimed, 3)[..., 0], rtol=0, atol=1e-12)
+
+
+def test_groups_that_a_scorer_does_not_have_change_nothing() -> None:
+    rng = np.random.default_rng(6)
+    scores, groups = rng.normal(0, 2, (1, 4 * BASE, 2)), np.array([[0, 1, 0, 1]])
+    starts, claimed = np.arange(5) * BASE, np.array([0, 1, 1, 0])
+    wide = np.concatenate([scores, rng.normal(0, 9, (1, 4 * BASE, 3))], axis=2)
+    one, other = Block(scores, groups, starts, BASE), Block(wide, groups, starts, BASE)
+    assert np.array_equal(one.pairs(np.arange(4)), other.pairs(np.arange(4)))
+    assert np.array_equal(one.joins(claimed, 2), other.joins(claimed, 2))
+
+
+def test_an_arm_without_a_claimed_group_is_in_none() -> None:
+    rng = np.random.default_rng(7)
+    scores, groups = rng.normal(0, 2, (1, 4 * BASE, 2)), np.array([[0, 1, 0, 1]])
+    whole = Block(scores, groups, np.arange(5) * BASE, BASE).joins(np.array([0, 1, 0, -1]), 2)
+    without = Block(scores[:, : 3 * BASE], groups[:, :3], np.arange(4) * BASE, BASE).joins(np.array([0, 1, 0]), 2)
+    np.testing.assert_allclose(whole[:3], without, rtol=0, atol=1e-12)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kabc.core.evidence.pairs import Evidence
+from kabc.core.errors import SettingsError
+from kabc.core.evidence.pairs import MOST_ARMS, Evidence
 
 NAN, INF = np.nan, np.inf
 
@@ -163,3 +164,41 @@ def test_evidence_of_another_kind_is_not_equal() -> None:
 def test_evidence_cannot_be_a_key() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(bets())
+
+
+# ---------------------------------------------------------------- many arms
+
+
+@pytest.mark.parametrize("arms", [[4, 0, 3], [1, 3], [0], [2, 4], [3, 1, 0, 2, 4]])
+def test_evidence_among_some_arms_is_that_part_of_all_pairs(arms: list[int]) -> None:
+    all_pairs, some = bets(), bets().among(arms)
+    square = np.ix_(arms, arms)
+    assert np.array_equal(some.told_apart, all_pairs.told_apart[square])
+    assert np.array_equal(some.strength, all_pairs.strength[square], equal_nan=True)
+    assert np.array_equal(some.log_threshold, all_pairs.log_threshold[square])
+    assert some.counts.tolist() == arms
+
+
+def test_arms_that_do_not_exist_or_come_twice_are_refused() -> None:
+    with pytest.raises(SettingsError, match="arms must be numbers from 0 to 4, got 1, 5"):
+        bets().among([1, 5])
+    with pytest.raises(SettingsError, match="each arm can be asked for once, got 1, 1"):
+        bets().among([1, 1])
+
+
+def test_arms_and_groups_that_an_arm_is_told_apart_from_need_no_square() -> None:
+    some = bets(7, (5, 2, 0), seed=3)
+    assert [some.told_apart_with(arm).tolist() for arm in range(7)] == some.told_apart.tolist()
+    members = np.arange(7)[:, None] % 3 == np.arange(3)
+    expected = some.told_apart.astype(int) @ members > 0
+    assert np.array_equal(some.told_apart_from(members), expected)
+
+
+def test_all_pairs_of_many_arms_are_refused_with_their_size_and_the_cure() -> None:
+    n_arms = MOST_ARMS + 1
+    told, values = np.zeros((n_arms, 2), dtype=np.int64), np.zeros((n_arms, 2))
+    many = Evidence.of_bets(told, np.ones(n_arms, dtype=np.int64), values, values, np.array([7, 3]))
+    with pytest.raises(SettingsError, match=r"all pairs of 10,001 arms would take 0.8 GB; ask for some arms, e.g. evi"):
+        many.told_apart  # noqa: B018
+    assert many.n_told_apart == 0
+    assert not many.among([3, 9_999]).told_apart.any()

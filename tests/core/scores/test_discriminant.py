@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kabc.core.scores import discriminant
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, scorers_of
 from kabc.core.scores.maps import Custom
 
 Array = NDArray[np.float64]
@@ -51,7 +50,7 @@ def test_differences_of_scores_are_the_discriminant_computed_literally() -> None
     own = np.array([features[arms == arm].mean(axis=0) for arm in everyone()])
     covariance = (features - own[arms]).T @ (features - own[arms]) / (len(features) - len(own))
     largest = float(np.linalg.eigvalsh(covariance)[-1])
-    made = moments(features, arms).scorers(everyone(), unknown(), 3)
+    made = scorers_of([moments(features, arms)], everyone(), unknown(), 3)
     assert len(made) == len(RIDGES)
     for ridge, scorer in zip(RIDGES, made, strict=True):
         assert same_grouping(scorer.labels, TRUTH)
@@ -68,7 +67,7 @@ def test_scores_estimate_the_log_ratio_of_gaussian_densities() -> None:
     rng = np.random.default_rng(2)
     arms = np.repeat([0, 1], 20_000)
     features = rng.normal(np.where(arms == 0, 0.0, 2.0))[:, None]
-    scorer = moments(features, arms, 2).scorers(everyone(2), unknown(2), 2)[0]
+    scorer = scorers_of([moments(features, arms, 2)], everyone(2), unknown(2), 2)[0]
     x = np.linspace(-3, 5, 9)[:, None]
     ratio = scorer.scores(x)[:, scorer.labels[1]] - scorer.scores(x)[:, scorer.labels[0]]
     assert np.allclose(ratio, 2 * x[:, 0] - 2, atol=0.3)
@@ -85,7 +84,7 @@ def test_absorbing_in_parts_is_absorbing_at_once(cuts: list[int], seed: int) -> 
         parts.absorb(features[piece], arms[piece])
     assert np.array_equal(whole.counts, parts.counts)
     for a, b in zip(
-        whole.scorers(everyone(), TRUTH.copy(), 3), parts.scorers(everyone(), TRUTH.copy(), 3), strict=True
+        scorers_of([whole], everyone(), TRUTH.copy(), 3), scorers_of([parts], everyone(), TRUTH.copy(), 3), strict=True
     ):
         assert np.allclose(a.weights, b.weights, rtol=1e-6, atol=1e-8)
         assert np.allclose(a.offsets, b.offsets, rtol=1e-6, atol=1e-8)
@@ -95,7 +94,7 @@ def test_making_scorers_changes_neither_the_moments_nor_what_was_handed_in() -> 
     learner, known = moments(*seen(20)), unknown()
     known[[0, 1, 2]] = [2, 0, 1]
     copy = known.copy()
-    first, second = (learner.scorers(everyone(), known, 3) for _ in range(2))
+    first, second = (scorers_of([learner], everyone(), known, 3) for _ in range(2))
     assert np.array_equal(known, copy)
     assert all(np.array_equal(a.weights, b.weights) for a, b in zip(first, second, strict=True))
 
@@ -103,13 +102,13 @@ def test_making_scorers_changes_neither_the_moments_nor_what_was_handed_in() -> 
 def test_known_groups_are_respected_and_the_others_join_the_nearest() -> None:
     known = unknown()
     known[[2, 0, 1]] = [0, 1, 2]
-    for scorer in moments(*seen(50)).scorers(everyone(), known, 3):
+    for scorer in scorers_of([moments(*seen(50))], everyone(), known, 3):
         assert scorer.labels.tolist() == [1, 2, 0, 1, 2, 0]
 
 
 def test_known_groups_are_respected_even_where_the_samples_disagree() -> None:
     known = np.array([0, 0, 1, 1, 0, 1])
-    for scorer in moments(*seen(50)).scorers(everyone(), known, 2):
+    for scorer in scorers_of([moments(*seen(50))], everyone(), known, 2):
         assert np.array_equal(scorer.labels, known)
 
 
@@ -119,31 +118,31 @@ def test_arms_without_samples_have_no_group(certain: bool) -> None:
     known = unknown(9)
     if certain:
         known[[0, 1, 2]] = [0, 1, 2]
-    for scorer in moments(features, arms, 9).scorers(everyone(9), known, 3):
+    for scorer in scorers_of([moments(features, arms, 9)], everyone(9), known, 3):
         assert scorer.labels[6:].tolist() == [-1, -1, -1]
         assert same_grouping(scorer.labels[:6], TRUTH)
 
 
 def test_arms_outside_the_core_join_the_groups_of_the_core() -> None:
-    for scorer in moments(*seen(50)).scorers(np.array([0, 1, 2]), unknown(), 3):
+    for scorer in scorers_of([moments(*seen(50))], np.array([0, 1, 2]), unknown(), 3):
         assert same_grouping(scorer.labels, TRUTH)
 
 
 def test_as_many_groups_as_arms_leave_every_arm_to_itself() -> None:
-    for scorer in moments(*seen(30)).scorers(everyone(), unknown(), 6):
+    for scorer in scorers_of([moments(*seen(30))], everyone(), unknown(), 6):
         assert sorted(scorer.labels.tolist()) == list(range(6))
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
 def test_samples_that_are_all_the_same_give_finite_scores(value: float) -> None:
     arms = np.repeat(everyone(), 5)
-    for scorer in moments(np.full((30, 4), value), arms).scorers(everyone(), unknown(), 2):
+    for scorer in scorers_of([moments(np.full((30, 4), value), arms)], everyone(), unknown(), 2):
         assert np.isfinite(scorer.scores(np.array([[value] * 4, [0.0] * 4]))).all()
 
 
 def test_one_sample_of_each_arm_and_more_features_than_samples_are_enough() -> None:
     features = np.random.default_rng(3).normal(size=(6, 50))
-    for scorer in moments(features, everyone()).scorers(everyone(), unknown(), 3):
+    for scorer in scorers_of([moments(features, everyone())], everyone(), unknown(), 3):
         assert np.isfinite(scorer.scores(features)).all()
         assert set(scorer.labels.tolist()) <= {0, 1, 2}
 
@@ -151,9 +150,3 @@ def test_one_sample_of_each_arm_and_more_features_than_samples_are_enough() -> N
 def test_a_scorer_is_linear_in_the_features() -> None:
     scorer = Scorer(np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([0.5, 0.0]), np.array([0, 1]))
     assert np.array_equal(scorer.scores(np.array([[1.0, 1.0], [2.0, 0.0]])), [[0.5, 1.0], [1.5, 4.0]])
-
-
-def test_points_that_look_like_a_table_of_distances_are_points() -> None:
-    square = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [9.0, 9.0, 0.0]])  # symmetric, with a diagonal of zeros
-    labels = discriminant._linkage(square, 2)
-    assert labels[0] == labels[1] != labels[2]

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from kabc import Gaussian, SettingsError
 from kabc.core.kernels import median_distance
-from kabc.core.scores.maps import Custom, FeatureMap, Fourier, Levels, Products, Ranks, Scaled, default_maps
+from kabc.core.scores.maps import (
+    Custom,
+    FeatureMap,
+    Fourier,
+    Levels,
+    Products,
+    Ranks,
+    Scaled,
+    all_features,
+    all_fitted,
+    default_maps,
+)
 
 Array = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
@@ -226,3 +237,48 @@ def test_default_maps_fit_any_number_of_columns_with_few_features(columns: int) 
     widths = [one.fitted(past)(past).shape[1] for one in maps]
     assert max(widths) <= max(128, columns)
     assert any(isinstance(one, Products) for one in maps) == (columns <= 12)
+
+
+# ---------------------------------------------------------------- many maps, many samples
+
+
+@pytest.mark.parametrize("columns", [1, 3, 20])
+def test_maps_fitted_and_computed_together_are_those_of_each_alone(columns: int) -> None:
+    rng = np.random.default_rng(8)
+    past, new = rng.normal(size=(50, columns)), rng.normal(size=(9, columns))
+    maps = default_maps(columns)
+    together = all_features(all_fitted(maps, past), new)
+    assert len(together) == len(maps)
+    for one, features in zip(maps, together, strict=True):
+        assert np.array_equal(features, one.fitted(past)(new))
+
+
+def test_a_map_that_others_start_from_is_fitted_and_computed_once() -> None:
+    calls: list[str] = []
+
+    class Counted(Scaled):
+        def fitted(self, past: Array) -> Counted:
+            calls.append("fitted")
+            return self
+
+        def __call__(self, samples: Array) -> Array:
+            calls.append("computed")
+            return samples
+
+    base = Counted()
+    maps = all_fitted([base, Products(base), Products(Products(base))], np.zeros((4, 1)))
+    assert calls == ["fitted"]
+    all_features(maps, np.zeros((2, 1)))
+    assert calls == ["fitted", "computed"]
+
+
+def test_ranks_among_few_samples_are_exact_and_among_many_nearly() -> None:
+    rng = np.random.default_rng(9)
+    few, many, new = rng.normal(size=(4096, 2)), rng.normal(size=(50_000, 2)), rng.normal(size=(200, 2))
+    assert np.array_equal(Ranks().fitted(few).past, np.sort(few, axis=0))
+    bounded = Ranks().fitted(many)
+    assert bounded.past.shape == (4096, 2)
+    assert np.array_equal(bounded.past[[0, -1]], [many.min(axis=0), many.max(axis=0)])
+    exact = Ranks(np.sort(many, axis=0))(new)
+    inside = np.abs(exact) < 3
+    assert np.abs(bounded(new) - exact)[inside].max() < 0.05

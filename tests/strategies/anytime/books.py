@@ -22,13 +22,13 @@ def play_round(learning: Learning, wealth: Wealth, rows: Mapping[int, NDArray[An
     """Bet with the scores of the round before, learn, fix scores for the next round."""
     read = lesson(learning, rows)
     if learning.scorers:
-        blocks = learning.blocks(read, n_groups)
-        wealth.bet(read.batch.arms, blocks, wealth.common_gains(len(blocks)))
+        made = learning.block(read, n_groups)
+        wealth.bet(read.batch.arms, made, wealth.common_gains(made.n_experts))
     learning.absorb(read)
     learning.rescore(wealth.compared, np.full(len(learning.counts), -1), n_groups)
 
 
-def block(labels: Index, strength: float) -> Block:
-    """One sample of each arm; it says with this strength that the arm is in the group of its label."""
-    scores = strength * (labels[:, None] == np.arange(labels.max() + 1))
-    return Block(scores, labels, np.arange(len(labels) + 1), 1, np.inf)
+def block(labels: Index, *strengths: float) -> Block:
+    """One sample of each arm; each expert says with its strength that the arm is in the group of its label."""
+    scores = np.array(strengths)[:, None, None] * (labels[:, None] == np.arange(labels.max() + 1))
+    return Block(scores, np.tile(labels, (len(strengths), 1)), np.arange(len(labels) + 1), 1)

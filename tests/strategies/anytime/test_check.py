@@ -87,7 +87,7 @@ def test_the_shares_of_bets_and_looks_add_up_to_1() -> None:
 
 def test_arms_that_differ_a_little_are_drawn_up_to_the_next_look() -> None:
     found, arms = KCheck([Scaled()]), np.arange(6)
-    found.start(arms)
+    found.start(arms, arms)
     rng = np.random.default_rng(1)
     means = np.repeat([0.0, 0.8, 9.0], 2)  # the first two groups are taken for one
     batches = [Batch.of(arms.tolist(), [rng.normal(mean, 1.0, (6, 1)) for mean in means])]

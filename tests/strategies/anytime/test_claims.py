@@ -133,7 +133,7 @@ def test_dry_arms_are_never_wanted_whatever_is_open() -> None:
 
 def test_arms_outside_are_not_spoken_of() -> None:
     claim = new([0, -1, 1, -1])
-    nothing = np.zeros((4, 4), dtype=np.bool_)
+    nothing = np.zeros((2, 2), dtype=np.bool_)
     assert claim.wanted(nothing).tolist() == [0, 2]
     claim.bet(np.array([0, 2]), np.full((2, 2), 10.0), np.full((2, 2), 10.0))
     assert claim.proven(nothing)

@@ -118,4 +118,4 @@ def test_looking_in_between_changes_nothing() -> None:
     for number in range(len(batches)):
         one.follow(batches[: number + 1])
     other.follow(batches)
-    assert one.log_evidence == other.log_evidence
+    assert one.log_evidence == pytest.approx(other.log_evidence, rel=1e-12)  # rounds are added up in another order

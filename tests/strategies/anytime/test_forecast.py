@@ -56,7 +56,7 @@ def test_questions_that_have_not_moved_cannot_be_forecast() -> None:
 def test_arms_outside_a_claim_take_nothing() -> None:
     made = Claim(np.array([0, -1, 1]), 10.0, 8)
     made.bet(np.array([0, 2]), np.array([[0.0, 5.0], [5.0, 0.0]]), np.zeros((2, 2)))
-    found = forecast.of_claim(made, np.array([10, 0, 10]), np.zeros((3, 3), dtype=np.bool_))
+    found = forecast.of_claim(made, np.array([10, 0, 10]), np.zeros((2, 2), dtype=np.bool_))
     assert found is not None
     assert found.tolist() == [10.0, 0.0, 10.0]
 

@@ -46,7 +46,7 @@ def permuted(scores: Array, arms: list[int], order: tuple[int, ...]) -> Array:  
 
 def as_block(scores: Array, groups: list[int], cap: float) -> Block:  # (A, 1, G)
     rows = centred(scores).reshape(-1, scores.shape[2])
-    return Block(rows, np.array(groups), np.arange(len(groups) + 1), 1, cap, paired=True)
+    return Block(rows[None], np.array([groups]), np.arange(len(groups) + 1), 1, caps=(cap,), paired=True)
 
 
 @pytest.mark.parametrize("cap", [math.inf, 0.7])
@@ -56,13 +56,13 @@ def test_over_all_orders_of_a_match_a_bet_is_fair(cap: float) -> None:
     partners = np.arange(5)
     for i, j in itertools.combinations(range(5), 2):
         both = [
-            math.exp(as_block(permuted(scores, [i, j], order), groups, cap).pairs(partners)[i, j])
+            math.exp(as_block(permuted(scores, [i, j], order), groups, cap).pairs(partners)[i, j, 0])
             for order in itertools.permutations(range(2))
         ]
         assert math.isclose(float(np.mean(both)), 1.0, rel_tol=1e-9)
     claimed = np.array([0, 1, 1, 1, 2])
     orders = [permuted(scores, [0, 1, 2, 3], order) for order in itertools.permutations(range(4))]
-    joins = [math.exp(as_block(one, groups, cap).joins(claimed, 3)[0, 1]) for one in orders]
+    joins = [math.exp(as_block(one, groups, cap).joins(claimed, 3)[0, 1, 0]) for one in orders]
     assert math.isclose(float(np.mean(joins)), 1.0, rel_tol=1e-9)
 
 

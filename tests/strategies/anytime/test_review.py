@@ -18,9 +18,9 @@ SHARES = ErrorShares(0.05, 4, 2)
 
 def bet(review: Review, labels: np.ndarray = TRUE, strength: float = 2.0) -> None:
     """One sample of each arm that speaks for these groups."""
-    blocks = [block(labels, strength)]
+    made = block(labels, strength)
     batch = Batch.of([0, 1, 2, 3], [np.zeros((1, 1))] * 4)
-    review.bet(blocks, batch, np.full(4, 3), np.zeros(1), blocks[0].pairs(ARMS))
+    review.bet(made, batch, np.full(4, 3), np.zeros(1), made.pairs(ARMS)[..., 0])
 
 
 def claimed(n_samples: int = 20) -> Review:
@@ -115,7 +115,7 @@ def test_an_arm_that_moves_to_another_group_starts_from_nothing() -> None:
 
 def test_after_the_core_was_widened_claims_go_on_counting() -> None:
     review = claimed()
-    review.restart()
+    review.restart(ARMS)
     assert review.guess is None
     assert review.claim is None
     review.revise(TRUE, ARMS, 21)
@@ -125,7 +125,7 @@ def test_after_the_core_was_widened_claims_go_on_counting() -> None:
 
 def test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share() -> None:
     shares = ErrorShares(0.05, 60, 2)
-    review = Review(shares)
+    review = Review(shares, ARMS)
     guess = np.full(60, -1)
     guess[:4] = TRUE
     review.revise(guess, ARMS, 10)

@@ -15,6 +15,7 @@ from scipy.stats import binom
 
 import kabc
 from kabc import AnytimeKABC, Partition, SettingsError
+from kabc.core.scores import maps as maps_module
 from kabc.core.scores.maps import Custom, FeatureMap, Levels, Ranks, Scaled
 from kabc.strategies.anytime import check
 from tests.strategies.anytime.playing import Draw, answer, at, play
@@ -361,3 +362,20 @@ def test_different_arms_are_always_told_apart_in_the_end() -> None:
         strategy = play(AnytimeKABC(4, 2, 0.2), at([0, 1.5]), seed, rounds=60)
         assert strategy.status == "decided"
         assert strategy.recommend() == truth(4, 2)
+
+
+def test_ranks_among_few_order_statistics_tell_equal_arms_apart_no_more_often_than_delta(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which order statistics are kept depends on earlier rounds alone."""
+    monkeypatch.setattr(maps_module, "_MOST_RANKS", 5)
+    runs, delta, wrong = 80, 0.2, 0
+    for seed in range(runs):
+        strategy, rng = AnytimeKABC(3, None, delta, maps=[Ranks()]), np.random.default_rng(seed)
+        for _ in range(14):
+            if not strategy.stopped:
+                strategy.tell({arm: rng.exponential(size=(n, 1)) for arm, n in strategy.ask().items()})
+        assert isinstance(kept := strategy._found.learning.learners[0].map, Ranks)
+        assert len(kept.past) == 5
+        wrong += bool(strategy.evidence().told_apart.any())
+    assert wrong <= binom.ppf(1 - 1e-4, runs, delta)

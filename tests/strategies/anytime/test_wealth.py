@@ -8,9 +8,10 @@ import itertools
 import numpy as np
 import pytest
 
+from kabc.core.evidence.blocks import Block
 from kabc.core.scores.maps import Levels, Products, Ranks, Scaled
 from kabc.strategies.anytime.learning import Learning
-from kabc.strategies.anytime.wealth import Wealth
+from kabc.strategies.anytime.wealth import Wealth, _mixed_of_many, mixed
 from tests.strategies.anytime.books import block, lesson, play_round
 
 DICE = np.array([[0.0], [1.0], [5.0]])  # a law with three equally likely values
@@ -38,8 +39,8 @@ def test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow(h
     for samples in outcomes:
         future = copy.deepcopy(wealth)
         read = lesson(learning, {arm: sample[None, :] for arm, sample in enumerate(samples)})
-        blocks = learning.blocks(read, 2)
-        future.bet(read.batch.arms, blocks, future.common_gains(len(blocks)))
+        made = learning.block(read, 2)
+        future.bet(read.batch.arms, made, future.common_gains(made.n_experts))
         total += np.exp(future.log - wealth.log)
     assert (total / len(outcomes) <= 1 + 1e-9).all()
     assert np.ptp(total) > 0  # something was bet
@@ -54,8 +55,8 @@ def test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence() 
     for x, *ys in outcomes:
         future = copy.deepcopy(wealth)
         read = lesson(learning, {4: np.array([[x]]), 3: np.array(ys)[:, None]})
-        blocks = learning.blocks(read, 2)
-        future.bet(read.batch.arms, blocks, future.common_gains(len(blocks)))
+        made = learning.block(read, 2)
+        future.bet(read.batch.arms, made, future.common_gains(made.n_experts))
         total += np.exp(future.log[4, 0] - wealth.log[4, 0])
     assert total / len(outcomes) <= 1 + 1e-9
     assert total / len(outcomes) > 0.2  # a bet, not a loss of everything
@@ -66,7 +67,7 @@ def test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence() 
 
 def test_only_pairs_of_sampled_arms_are_bet_on_and_an_arm_never_against_itself() -> None:
     wealth = books(5, [4, 0, 2])
-    wealth.bet(np.array([0, 1, 4]), [block(np.array([0, 0, 1]), 2.0)], np.zeros(1))
+    wealth.bet(np.array([0, 1, 4]), block(np.array([0, 0, 1]), 2.0), np.zeros(1))
     moved = [[False, False, False]] * 5
     moved[0], moved[1] = [True, False, False], [True, False, False]  # arms 0 and 1 are in one group, 4 in the other
     moved[4] = [False, True, False]
@@ -76,15 +77,15 @@ def test_only_pairs_of_sampled_arms_are_bet_on_and_an_arm_never_against_itself()
 
 def test_factors_are_returned_in_the_order_of_the_sampled_arms() -> None:
     wealth = books(3, [2, 0, 1])
-    factors = wealth.bet(np.arange(3), [block(np.array([0, 0, 1]), 2.0)], np.zeros(1))
+    factors = wealth.bet(np.arange(3), block(np.array([0, 0, 1]), 2.0), np.zeros(1))
     assert np.array_equal(factors, wealth.log[:, [1, 2, 0]])
 
 
 def test_the_largest_evidence_is_kept_when_a_later_bet_loses() -> None:
     wealth, labels = books(2, [0, 1]), np.array([0, 1])
-    wealth.bet(np.arange(2), [block(labels, 2.0)], np.zeros(1))
+    wealth.bet(np.arange(2), block(labels, 2.0), np.zeros(1))
     high = wealth.best.copy()
-    wealth.bet(np.arange(2), [block(labels, -2.0)], np.zeros(1))
+    wealth.bet(np.arange(2), block(labels, -2.0), np.zeros(1))
     assert wealth.best[0, 1] == high[0, 1] > 0
     assert wealth.log[0, 1] < high[0, 1]
 
@@ -93,7 +94,7 @@ def test_the_best_expert_is_the_one_that_wins_on_pairs_that_look_different() -> 
     wealth, labels = books(2, [0, 1]), np.array([0, 1])
     assert wealth.best_expert == wealth.n_experts == 0
     for _ in range(3):
-        wealth.bet(np.arange(2), [block(labels, -1.0), block(labels, 0.0), block(labels, 2.0)], np.zeros(3))
+        wealth.bet(np.arange(2), block(labels, -1.0, 0.0, 2.0), np.zeros(3))
     assert wealth.best_expert == 2
     assert wealth.common_gains(3).argmax() == 2
 
@@ -101,7 +102,7 @@ def test_the_best_expert_is_the_one_that_wins_on_pairs_that_look_different() -> 
 def test_experts_that_have_won_nothing_are_trusted_alike() -> None:
     wealth = books(2, [0, 1])
     assert wealth.common_gains(4).tolist() == [0.0] * 4
-    wealth.bet(np.arange(2), [block(np.array([0, 1]), -1.0)] * 2, np.zeros(2))
+    wealth.bet(np.arange(2), block(np.array([0, 1]), -1.0, -1.0), np.zeros(2))
     assert wealth.common_gains(2).tolist() == [0.0] * 2
 
 
@@ -167,3 +168,26 @@ def test_what_others_write_into_the_evidence_does_not_reach_the_books() -> None:
     assert wealth.limits.max() == 3.0
     assert wealth.compared.tolist() == [0, 1]
     assert counts.tolist() == [1, 1, 1]
+
+
+# ---------------------------------------------------------------- arms outside
+
+
+def test_experts_are_mixed_for_arms_outside_as_for_all() -> None:
+    rng = np.random.default_rng(0)
+    factors, gains = rng.normal(0, 3, (5, 4, 6)), rng.normal(0, 400, (5, 4, 6))
+    factors[0, 0] = -1e90  # all have lost everything
+    assert _mixed_of_many(factors, gains) == pytest.approx(mixed(factors, gains), rel=1e-10)
+
+
+def test_arms_outside_bet_the_same_in_parts_as_all_at_once() -> None:
+    """Each part has some of the arms, and all those that they are compared with."""
+    rng, starts = np.random.default_rng(0), np.cumsum([0, 3, 3, 3, 1, 1, 1, 1])
+    made = Block(rng.normal(0, 2, (2, starts[-1], 3)), rng.integers(0, 3, (2, 7)), starts, 1)
+    at_once, in_parts = books(7, [0, 1, 2]), books(7, [0, 1, 2])
+    at_once.bet(np.arange(7), made, np.zeros(2))
+    for number, others in enumerate(([3, 4], [5], [6])):
+        some = np.array([0, 1, 2, *others])
+        in_parts.bet(some, made.of(some), np.zeros(2), only_outside=number > 0)
+    assert np.array_equal(in_parts.log, at_once.log)
+    assert in_parts.log[3:].any()

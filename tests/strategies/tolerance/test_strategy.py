@@ -220,3 +220,20 @@ def test_with_k_the_forecast_is_that_of_the_answer_that_comes_first() -> None:
             totals.append(strategy.n_samples + more.sum())
     assert strategy.forecast is None
     assert totals and 0.5 < totals[-1] / strategy.n_samples < 2
+
+
+def test_a_run_that_told_equal_arms_apart_by_bad_luck_ends() -> None:
+    """No samples can show the groups to differ: they do not. It must not draw for ever."""
+    strategy = made(3)
+    rng = np.random.default_rng(0)
+    while not strategy.stopped:
+        request = strategy.ask()
+        strategy.tell({arm: rng.normal(0.0, 1.0, n) for arm, n in request.items()})
+        strategy._found.wealth.told[[0, 1], [1, 0]] = 1
+        assert strategy.n_samples < 20_000
+    assert strategy.status == "stalled"
+    assert not strategy.recommend().certified
+    found = strategy.verdicts()
+    assert found is not None
+    assert found.verdicts[0, 1] == "different"
+    assert {found.verdicts[0, 2], found.verdicts[1, 2]} <= {"same", "open"}

@@ -34,9 +34,9 @@ class RandomFeatures(FiniteKernel):
 
     The error probability is exact, not approximate. The frequencies depend only on the seed and the number of columns,
     never on samples. So g_D is a kernel that is fixed beforehand: positive definite, translation invariant,
-    g_D(x, x) = Psi(0), |g_D| <= Psi(0). Every bound of the paper holds for it, with g-bar = Psi(0) and g~ = 2 Psi(0).
-    Power depends on D: the distances of g_D are those of the base kernel up to about 1/sqrt(D). Arms whose
-    characteristic functions agree at all D/2 frequencies are one group by definition (not characteristic).
+    g_D(x, x) = Psi(0), ``|g_D| <= Psi(0)``. Every bound of the paper holds for it, with g-bar = Psi(0) and
+    g~ = 2 Psi(0). Power depends on D: the distances of g_D are those of the base kernel up to about 1/sqrt(D).
+    Arms whose characteristic functions agree at all D/2 frequencies are one group by definition (not characteristic).
 
     An arm is then a count and a sum of D numbers. A sample takes D steps, and no samples are kept.
 

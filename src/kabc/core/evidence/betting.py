@@ -27,6 +27,8 @@ All quantities are logarithms, work over leading axes, and are finite. A score t
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,21 +46,51 @@ ROUNDING = 1e-12  # the sum of weights may differ from 1 by this much
 
 def log_product(x: Array, y: Array) -> Array:  # (...,), (...,) -> (...,)
     """Bet on each sample separately: log of (1 + h(x)) (1 - h(y))."""
-    # (1 + h(x)) (1 - h(y)) = 4 sigmoid(l(x)) sigmoid(-l(y)). Mean under H0: (1 + a)(1 - a) <= 1 with a = E h, for any
-    # function h of one sample with values in [-1, 1].
-    return np.asarray((LOG_2 - np.logaddexp(0, -_scores(x))) + (LOG_2 - np.logaddexp(0, _scores(y))))
+    # Mean under H0: (1 + a)(1 - a) <= 1 with a = E h, for any function h of one sample with values in [-1, 1].
+    return np.asarray(log_alone(x) + log_alone(np.negative(y)))
+
+
+def log_alone(x: Array) -> Array:  # (...,) -> (...,)
+    """The part of one sample in such a bet: log of 1 + h(x) = 2 sigmoid(x)."""
+    x = _scores(x)
+    return np.asarray(LOG_2 + np.minimum(x, 0.0) - np.log(1.0 + np.exp(-np.abs(x))))
 
 
 def log_one_vs_many(x: Array, ys: Array) -> Array:  # (...,), (..., m) -> (...,)
     """Bet on which of m + 1 samples is arm i's: log of (m + 1) r(x) / (r(x) + sum_l r(y_l))."""
-    x, ys = _scores(x), _scores(ys)
+    return log_one_vs_pooled(x, pooled(ys, axis=-1))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The sum of r over samples that one sample is matched with, as a number times exp(top)."""
+
+    top: Array
+    total: Array
+    size: int  # m
+
+    def at(self, *places: Any) -> Pooled:
+        """These entries of many sums."""
+        return Pooled(self.top[places], self.total[places], self.size)
+
+
+def pooled(ys: Array, axis: int) -> Pooled:  # (..., m, ...)
+    """The samples that others are matched with, along this axis."""
+    ys = _scores(ys)
+    top = ys.max(axis=axis, initial=-HUGE)
+    return Pooled(top, np.exp(ys - np.expand_dims(top, axis)).sum(axis=axis), ys.shape[axis])
+
+
+def log_one_vs_pooled(x: Array, ys: Pooled) -> Array:  # (...,), (...,) -> (...,)
+    """The same bet, against samples that were summed up before."""
+    x = _scores(x)
     # Mean under H0: each of the m + 1 samples is equally likely to be arm i's, and their shares r / (sum of all r) add
     # up to 1. Scores are measured from the highest of all, not from x. So all of them are rounded alike, and the shares
     # add up to 1 for large scores too. Several infinite scores at the top have equal shares.
-    top = np.maximum(x, ys.max(axis=-1, initial=-HUGE))
-    own, others = x - top, ys - top[..., None]
-    total = np.exp(own) + np.exp(others).sum(axis=-1)  # >= 1
-    return np.asarray(math.log(ys.shape[-1] + 1) + own - np.log(total))
+    top = np.maximum(x, ys.top)
+    own = x - top
+    total = np.exp(own) + np.exp(ys.top - top) * ys.total  # >= 1
+    return np.asarray(math.log(ys.size + 1) + own - np.log(total))
 
 
 def log_of_arm(x: Array, m: Array) -> Array:  # (...,), (...,) -> (...,)

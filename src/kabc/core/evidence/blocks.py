@@ -1,4 +1,4 @@
-"""Bets of one expert on one round's samples: all pairs of arms at once, and all arms against whole groups.
+"""Bets of all experts on one round's samples: all pairs of arms at once, and all arms against whole groups.
 
 | symbol | here      | meaning                                                                             |
 |--------|-----------|-------------------------------------------------------------------------------------|
@@ -9,74 +9,149 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index
 from kabc.core.evidence import betting
 
+_AT_ONCE = 1 << 16  # scores; what is made of them stays in the cache of the processor
+
 
 @dataclass(frozen=True)
 class Block:
-    """Scores of the samples of a round, arm after arm, by one expert; `cap` bounds a bet.
+    """Scores of the samples of a round, arm after arm, by each scorer; an expert bets scores of a scorer at a scale.
 
+    Experts are in the order of their scorers, each at one scale after the other; `caps` bound the bets at each scale.
     `paired`: matched samples share something. Then only bets on which of them is whose are made (docs/theory.md,
-    section 22).
+    section 22). Groups that a scorer does not have may have any score.
     """
 
-    scores: Array  # (n, G)
-    groups: Index  # (A,) group of each sampled arm, as the expert sees it; -1: none yet
+    scores: Array  # (S, n, G)
+    groups: Index  # (S, A) group of each sampled arm, as the scorer sees it; -1: none yet
     starts: Index  # (A + 1,) where the samples of each arm start
     base: int
-    cap: float
+    scales: tuple[float, ...] = (1.0,)
+    caps: tuple[float, ...] = (np.inf,)
     paired: bool = False
 
-    def pairs(self, partners: Index) -> Array:  # (P,) -> (A, P)
+    @property
+    def n_experts(self) -> int:
+        """E."""
+        return len(self.scores) * len(self.scales)
+
+    def pairs(self, partners: Index) -> Array:  # (P,) -> (A, P, E)
         """Log factors of all sampled arms with each partner."""
-        own, groups, starts, base = self._matched(), self.groups, self.starts, self.base
-        bets = self._against(own, groups)
-        alone = betting.log_product(bets, np.zeros_like(bets)).sum(axis=1)  # (A, G): log 2 sigmoid, as l(y) = 0 adds 0
-        out = np.zeros((len(groups), len(partners)))
-        for column, partner in enumerate(partners.tolist()):
-            theirs = groups[partner]
-            many = (starts[partner + 1] - starts[partner]) // base
-            if many == 1 and not self.paired:
-                out[:, column] = alone[:, theirs] + alone[partner, groups]
-            else:
-                answers = self.scores[starts[partner] : starts[partner] + base * many].reshape(base, many, -1)
-                against = np.clip(answers - answers[:, :, theirs, None], -self.cap, self.cap)[:, :, groups]  # (b, m, A)
-                x = bets[:, :, theirs]  # (A, b)
-                out[:, column] = betting.log_one_vs_many(x, np.moveaxis(against, 2, 0)).sum(axis=1)
-        often = np.diff(starts) > base  # representatives
-        out[np.ix_(often, often[partners])] = 0.0  # two representatives are not matched
-        # A pair has one evidence, so the row of a representative is a copy of its column.
-        out[partners[often[partners]]] = out[np.ix_(partners, often[partners])].T
-        out[groups < 0] = 0.0
-        out[:, groups[partners] < 0] = 0.0
-        return out
+        return np.concatenate([some.pairs(partners) for some in self._experts()]).transpose(1, 2, 0)
 
-    def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K)
+    def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K, E)
         """Log factors of each arm against the sampled arms of each claimed group (one against many), except its own."""
-        bets = self._against(self._matched()[:, :, self._columns(claimed, n_groups)], claimed)  # (A, b, K)
-        out = np.zeros((len(claimed), n_groups))
-        for group in range(n_groups):
-            members = np.flatnonzero(claimed == group)
-            if len(members):
-                answers = -bets[members][:, :, claimed]  # (m, b, A): u_own(arm) - u_group at samples of the group
-                out[:, group] = betting.log_one_vs_many(bets[:, :, group], np.moveaxis(answers, (0, 2), (2, 0))).sum(1)
-        out[np.arange(len(claimed)), claimed] = 0.0
+        return np.concatenate([some.joins(claimed, n_groups) for some in self._experts()]).transpose(1, 2, 0)
+
+    def of(self, some: Index) -> Block:  # (A',), places of arms
+        """The same for some of the sampled arms."""
+        lengths = np.diff(self.starts)[some]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        rows = np.repeat(self.starts[some] - starts[:-1], lengths) + np.arange(starts[-1])
+        return replace(self, scores=self.scores[:, rows], groups=self.groups[:, some], starts=starts)
+
+    def _experts(self) -> Iterator[_Experts]:
+        """All experts, some at a time."""
+        n_scales = len(self.scales)
+        step = max(1, _AT_ONCE // max(1, n_scales * self.scores[0].size))
+        for start in range(0, len(self.scores), step):
+            scores, groups = self.scores[start : start + step], self.groups[start : start + step]
+            at_scales = scores[:, None] * np.array(self.scales)[:, None, None]
+            yield _Experts(
+                at_scales.reshape(-1, *scores.shape[1:]),
+                np.repeat(groups, n_scales, axis=0),
+                self.starts,
+                self.base,
+                np.tile(self.caps, len(scores)),
+                self.paired,
+            )
+
+
+@dataclass(frozen=True)
+class _Experts:
+    """The same for some experts; the first axis is theirs."""
+
+    scores: Array  # (E, n, G)
+    groups: Index  # (E, A)
+    starts: Index  # (A + 1,)
+    base: int
+    caps: Array  # (E,)
+    paired: bool
+
+    def pairs(self, partners: Index) -> Array:  # (P,) -> (E, A, P)
+        """Log factors of all sampled arms with each partner."""
+        groups, theirs = self.groups, self.groups[:, partners]
+        bets = self._against(self._matched(), groups)  # (E, A, b, G)
+        often = np.diff(self.starts) > self.base  # representatives
+        if self.paired:
+            out, by_match = np.zeros((*groups.shape, len(partners))), np.arange(len(partners))
+        else:
+            alone = betting.log_alone(bets).sum(axis=2)  # (E, A, G)
+            out = _picked(alone, theirs) + _picked(alone[:, partners], groups).transpose(0, 2, 1)
+            by_match = np.flatnonzero(often[partners])
+        for column in by_match.tolist():
+            out[:, :, column] = self._against_one(bets, int(partners[column]))
+        if often.any():
+            columns = np.flatnonzero(often[partners])
+            out[:, np.flatnonzero(often)[:, None], columns] = 0.0  # two representatives are not matched
+            # A pair has one evidence, so the row of a representative is a copy of its column.
+            out[:, partners[columns]] = out[:, partners[:, None], columns].transpose(0, 2, 1)
+        out[groups < 0] = 0.0
+        out.transpose(0, 2, 1)[theirs < 0] = 0.0
+        return np.asarray(out)
+
+    def _against_one(self, bets: Array, partner: int) -> Array:  # (E, A, b, G) -> (E, A)
+        """One sample of each arm against the samples of a partner that it is matched with."""
+        start, theirs = self.starts[partner], self.groups[:, partner]
+        many = (self.starts[partner + 1] - start) // self.base
+        answers = self.scores[:, start : start + self.base * many].reshape(len(theirs), self.base, many, -1)
+        against = self._capped(answers - _column(answers, theirs)[..., None])  # (E, b, m, G)
+        others = betting.pooled(against, axis=2).at(np.arange(len(theirs))[:, None], slice(None), self.groups)
+        return np.asarray(betting.log_one_vs_pooled(_column(bets, theirs), others).sum(axis=2))
+
+    def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (E, A, K)
+        """Log factors of each arm against the sampled arms of each claimed group."""
+        places = self._columns(claimed, n_groups)  # (E, K)
+        own = np.take_along_axis(self._matched(), places[:, None, None, :], axis=3)  # (E, A, b, K)
+        bets = self._against(own, np.broadcast_to(claimed, self.groups.shape))
+        out = np.zeros((len(bets), len(claimed), n_groups))
+        for group in np.unique(claimed[claimed >= 0]).tolist():
+            members = betting.pooled(-bets[:, claimed == group], axis=1)  # u_own - u_group at samples of the group
+            others = members.at(slice(None), slice(None), claimed)  # (E, b, A)
+            out[:, :, group] = betting.log_one_vs_pooled(bets[..., group].transpose(0, 2, 1), others).sum(axis=1)
+        out[:, np.arange(len(claimed)), claimed] = 0.0
         return out
 
-    def _matched(self) -> Array:  # (A, b, G)
-        return np.stack([self.scores[start : start + self.base] for start in self.starts[:-1]])
+    def _matched(self) -> Array:  # (E, A, b, G)
+        return np.asarray(self.scores[:, self.starts[:-1, None] + np.arange(self.base)])
 
-    def _against(self, own: Array, groups: Index) -> Array:  # (A, b, G), (A,) -> (A, b, G)
+    def _against(self, own: Array, groups: Index) -> Array:  # (E, A, b, G), (E, A) -> (E, A, b, G)
         """How much a sample favours the group of its arm over each other group."""
-        return np.clip(own[np.arange(len(own)), :, groups][:, :, None] - own, -self.cap, self.cap)
+        return self._capped(np.take_along_axis(own, groups[:, :, None, None], axis=3) - own)
 
-    def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (K,)
+    def _capped(self, bets: Array) -> Array:  # (E, ...) -> (E, ...)
+        caps = self.caps.reshape(-1, *[1] * (bets.ndim - 1))
+        return np.asarray(np.clip(bets, -caps, caps))
+
+    def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (E, K)
         """For each claimed group, the expert's group of most of its sampled arms. Any group if none was sampled."""
-        votes = np.zeros((n_groups, self.scores.shape[1]))
-        np.add.at(votes, (claimed[self.groups >= 0], self.groups[self.groups >= 0]), 1)
-        return np.asarray(votes.argmax(axis=1), dtype=np.intp)
+        votes = np.arange(n_groups)[:, None] == claimed  # (K, A)
+        seen = self.groups[:, :, None] == np.arange(self.scores.shape[2])  # (E, A, G)
+        return np.asarray((votes.astype(np.float64) @ seen.astype(np.float64)).argmax(axis=2))
+
+
+def _picked(values: Array, groups: Index) -> Array:  # (E, A, G), (E, P) -> (E, A, P)
+    """The columns of these groups."""
+    return np.take_along_axis(values, groups[:, None, :], axis=2)
+
+
+def _column(values: Array, groups: Index) -> Array:  # (E, x, y, G), (E,) -> (E, x, y)
+    """The scores for one group of each expert."""
+    return np.take_along_axis(values, groups[:, None, None, None], axis=3)[..., 0]

@@ -202,7 +202,7 @@ class _Shared:
 
     def add(self, factors: Array) -> None:  # (T, S, E)
         """Some of the series."""
-        self._factors.append(factors[: self._length])
+        self._factors.append(factors[: self._length].copy())  # a slice would keep all of them in memory
 
     def log_wealth(self) -> float:
         """The largest so far."""

@@ -1,11 +1,13 @@
 """Evidence that two arms are different, for each pair of arms.
 
 Most strategies compare all arms with all arms. With many arms, `anytime` compares all N arms with only C of them. So
-evidence is stored in blocks of shape (N, C). It is expanded to (N, N) on request.
+evidence is stored in blocks of shape (N, C). It is expanded to (N, N) on request, but not if that would fill the
+memory: `among` gives the evidence of some arms, and `told_apart_from` that of arms against groups.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -13,6 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.arrays import Array, Counts, Index, Mask
+from kabc.core.errors import SettingsError
+from kabc.core.words import in_short
+
+MOST_ARMS = 10_000  # whose pairs are made into one matrix: 800 MB of numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +26,8 @@ class Evidence:
     """The evidence that the arms of each pair are different, after the latest round. NaN means unknown.
 
     Make one with `of_bets`, `of_distances` or `none`. Row i and column c of a block are about arm i and arm
-    `compared[c]`. The properties of shape (N, N) are made from the blocks on each call.
+    `compared[c]`. The properties of shape (N, N) are made from the blocks on each call. With more than 10,000 arms they
+    are refused: ask for some arms, `evidence.among(arms).told_apart`.
 
     Attributes
     ----------
@@ -42,6 +49,8 @@ class Evidence:
     [[False, False, True], [False, False, True], [True, True, False]]
     >>> evidence.n_told_apart
     2
+    >>> evidence.among([0, 2]).told_apart.tolist()
+    [[False, True], [True, False]]
     """
 
     by_bets: bool
@@ -107,9 +116,51 @@ class Evidence:
             None if self.measured is None else self._spread(self.measured, np.nan),
         )
 
+    def among(self, arms: Sequence[int] | Index) -> Self:  # (A,)
+        """The evidence of some arms with each other, in this order. It needs no memory for the others."""
+        chosen = np.asarray(arms, dtype=np.intp)
+        if chosen.ndim != 1 or not ((chosen >= 0) & (chosen < self.n_arms)).all():
+            raise SettingsError(f"arms must be numbers from 0 to {self.n_arms - 1}, got {in_short(map(str, arms))}")
+        if len(np.unique(chosen)) < len(chosen):
+            raise SettingsError(f"each arm can be asked for once, got {in_short(map(str, arms))}")
+        place = np.full(self.n_arms, -1, dtype=np.intp)
+        place[chosen] = np.arange(len(chosen))
+        columns = np.flatnonzero(place[self.compared] >= 0)
+        block = np.ix_(chosen, columns)
+        return type(self)(
+            self.by_bets,
+            self.counts[chosen],
+            place[self.compared[columns]],
+            self.told[block],
+            self.values[block],
+            self.limits[block],
+            self.variances[chosen],
+            None if self.measured is None else self.measured[block],
+        )
+
+    def told_apart_with(self, arm: int) -> Mask:  # (N,)
+        """The arms that this one is told apart from."""
+        found = np.zeros(self.n_arms, dtype=np.bool_)
+        found[self.compared] = self.told[arm] > 0
+        column = np.flatnonzero(self.compared == arm)
+        return found | (self.told[:, column] > 0).any(axis=1)
+
+    def told_apart_from(self, members: Mask) -> Mask:  # (N, G) -> (N, G)
+        """Whether each arm is told apart from an arm of each group; `members` says who is in which. Time N C G."""
+        apart, known = self.told > 0, members.astype(np.float32)
+        found = apart.astype(np.float32) @ known[self.compared] > 0
+        found[self.compared] |= apart.T.astype(np.float32) @ known > 0  # arms of the core against all others
+        return np.asarray(found)
+
     def _spread(self, block: NDArray[Any], empty: float) -> NDArray[Any]:  # (N, C) -> (N, N)
         if self.all_compared:
             return block
+        if self.n_arms > MOST_ARMS:
+            size = self.n_arms**2 * block.dtype.itemsize / 1e9
+            raise SettingsError(
+                f"evidence of all pairs of {self.n_arms:,} arms would take {size:,.1f} GB; ask for some arms, e.g. "
+                "evidence.among([0, 7]).told_apart, or use the blocks: told, values and limits"
+            )
         full = np.full((self.n_arms, self.n_arms), empty, dtype=block.dtype)
         full[:, self.compared] = block
         full[self.compared] = block.T
@@ -174,7 +225,7 @@ class Evidence:
         """What the log evidence of a pair must reach; NaN for strategies that do not bet."""
         return self._spread(self.limits, np.inf) if self.by_bets else self._unknown()
 
-    def _unknown(self) -> Array:  # (N, N)
+    def _unknown(self) -> Array:  # (N, N), of one number
         return np.broadcast_to(np.nan, (self.n_arms, self.n_arms))
 
     # ------------------------------------------------------------ equality

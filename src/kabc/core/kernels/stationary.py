@@ -86,7 +86,7 @@ class Stationary(Kernel):
 
 @dataclass(frozen=True)
 class Gaussian(Stationary):
-    """exp(-|x - y|^2 / (2 bandwidth^2)).
+    """``exp(-|x - y|^2 / (2 bandwidth^2))``.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Gaussian(Stationary):
 
 @dataclass(frozen=True)
 class Matern(Stationary):
-    """(1 + a) exp(-a) for nu = 3/2, (1 + a + a^2/3) exp(-a) for nu = 5/2; a = sqrt(2 nu) |x - y| / bandwidth.
+    """(1 + a) exp(-a) for nu = 3/2, (1 + a + a^2/3) exp(-a) for nu = 5/2; ``a = sqrt(2 nu) |x - y| / bandwidth``.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Matern(Stationary):
 
 @dataclass(frozen=True)
 class Laplace(Stationary):
-    """exp(-|x - y|_1 / bandwidth) for norm="l1" (the default), exp(-|x - y|_2 / bandwidth) for norm="l2".
+    """``exp(-|x - y|_1 / bandwidth)`` for norm="l1" (the default), ``exp(-|x - y|_2 / bandwidth)`` for norm="l2".
 
     Examples
     --------
@@ -177,7 +177,7 @@ class Laplace(Stationary):
 
 @dataclass(frozen=True)
 class RationalQuadratic(Stationary):
-    """(1 + |x - y|^2 / (2 alpha bandwidth^2))^-alpha: a mixture of Gaussian kernels over bandwidths.
+    """``(1 + |x - y|^2 / (2 alpha bandwidth^2))^-alpha``: a mixture of Gaussian kernels over bandwidths.
 
     Examples
     --------
@@ -204,7 +204,7 @@ class RationalQuadratic(Stationary):
 
 @dataclass(frozen=True)
 class InverseMultiquadric(Stationary):
-    """(1 + |x - y|^2 / bandwidth^2)^-1/2.
+    """``(1 + |x - y|^2 / bandwidth^2)^-1/2``.
 
     Examples
     --------
@@ -227,14 +227,16 @@ def median_distance(points: ArrayLike, metric: Metric = "euclidean") -> float:  
     chosen = as_points(points)
     if len(chosen) > _MEDIAN_POINTS:
         chosen = chosen[np.linspace(0, len(chosen) - 1, _MEDIAN_POINTS).astype(int)]
-    distances = _distances(chosen, chosen, 1.0, metric)[np.triu_indices(len(chosen), 1)]
+    from scipy.spatial.distance import pdist  # loaded on first use
+
+    distances = pdist(chosen, "cityblock" if metric == "manhattan" else metric)
     positive = distances[distances > 0]
     if not len(positive):
         raise SettingsError(
             f"the median heuristic needs at least two different points, got {counted(len(chosen), 'point')} "
             f"equal to {chosen[0].tolist()}; declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)"
         )
-    return float(np.median(positive if metric == "manhattan" else np.sqrt(positive)))
+    return float(np.median(positive))
 
 
 def _distances(x: NDArray[Any], y: NDArray[Any], unit: float, metric: Metric) -> Array:  # (n, d), (m, d) -> (n, m)

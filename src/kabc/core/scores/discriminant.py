@@ -5,7 +5,7 @@
 | phi    | a feature map | features of a sample, (D,)                                                 |
 | m_g    | `means`       | mean feature of provisional group g                                        |
 | C      | `_covariance` | pooled covariance within arms, (D, D)                                      |
-| gamma  | `ridges`      | ridge strengths; one eigendecomposition of C serves them all               |
+| gamma  | `ridges`      | ridge strengths; one decomposition of C serves them all (`whitening.py`)   |
 | u_g(x) | `scores`      | <phi(x) - m_g / 2, (C + gamma)^-1 m_g>                                     |
 
 u_g - u_h = <phi - (m_g + m_h)/2, (C + gamma)^-1 (m_g - m_h)> is the kernel discriminant of anytime testing. Arms of one
@@ -14,12 +14,15 @@ provisional group share a mean, so each learns from the samples of the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index
+from kabc.core.scores.linkage import linked
 from kabc.core.scores.maps import FeatureMap
+from kabc.core.scores.whitening import Whitening, solved
 
 RIDGES = (1e-3, 1e-2, 1e-1)
 
@@ -39,11 +42,27 @@ class Scorer:
 
 @dataclass(frozen=True)
 class Space:
-    """Features times `basis` are whitened up to the ridge; `noise` is the mean squared length of one sample there."""
+    """The features as one ridge sees them: whitened up to the ridge."""
 
-    basis: Array  # (D, D)
     means: Array  # (N, D), whitened means of the arms
-    noise: float
+    ridge: float
+    whitening: Whitening
+    factor: Array  # (2, D), of the ridge
+
+    @property
+    def noise(self) -> float:
+        """The mean squared length of one whitened sample."""
+        return self.whitening.noise(self.ridge)
+
+    def directions(self, points: Array) -> Array:  # (k, D) -> (D, k)
+        """Features times these directions are the products of whitened features with these whitened points."""
+        return directions([self], [points])
+
+
+def directions(spaces: Sequence[Space], points: Sequence[Array]) -> Array:  # (k_s, D) for each space -> (D, sum k)
+    """The directions of points in several spaces of one learner."""
+    solutions = [solved(space.factor, some, transposed=True) for space, some in zip(spaces, points, strict=True)]
+    return spaces[0].whitening.turned_back(np.concatenate(solutions)).T
 
 
 class Moments:
@@ -68,14 +87,6 @@ class Moments:
         self._squares += features.T @ features
         self.counts += np.bincount(arms, minlength=len(self.counts))
 
-    def scorers(self, core: Index, known: Index, n_groups: int) -> list[Scorer]:
-        """A discriminant for each ridge. `known` has the known group number of each arm, -1 if it is unknown.
-
-        If some groups are known, all other arms join the nearest one. If none is known, average linkage groups the
-        arms of `core` first.
-        """
-        return [self._scorer(space.means, space.basis, core, known, n_groups) for space in self.spaces()]
-
     def spaces(self) -> list[Space]:
         """The features as each ridge sees them."""
         if self._spaces is None:
@@ -84,14 +95,13 @@ class Moments:
 
     def _made_spaces(self) -> list[Space]:
         means = self._means()
-        values, vectors = np.linalg.eigh(self._covariance(means))
-        values = np.maximum(values, 0.0)
-        unit = max(float(values.max()), 1e-12)
-        made = []
-        for ridge in RIDGES:
-            basis = vectors / np.sqrt(values + ridge * unit)
-            made.append(Space(basis, means @ basis, float((values / (values + ridge * unit)).sum())))
-        return made
+        whitening = Whitening(self._covariance(means), min(RIDGES))
+        turned = whitening.turned(means)
+        factors = [whitening.factor(ridge) for ridge in RIDGES]
+        return [
+            Space(solved(factor, turned), ridge, whitening, factor)
+            for ridge, factor in zip(RIDGES, factors, strict=True)
+        ]
 
     def _means(self) -> Array:  # (N, D)
         assert self._sums is not None
@@ -102,29 +112,47 @@ class Moments:
         within = self._squares - (means * self.counts[:, None]).T @ means
         return within / max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
 
-    def _scorer(self, whitened: Array, basis: Array, core: Index, known: Index, n_groups: int) -> Scorer:
-        seen = np.flatnonzero(self.counts > 0)
-        labels = known.copy()
-        if (known < 0).all():
-            grouped = core[self.counts[core] > 0]
-            labels[grouped] = _linkage(whitened[grouped], n_groups)
-        groups = int(labels.max()) + 1
-        centres = np.zeros((groups, whitened.shape[1]))
-        for group in range(groups):
-            members = seen[labels[seen] == group]
-            if len(members):
-                centres[group] = np.average(whitened[members], axis=0, weights=self.counts[members])
-        scores = whitened @ centres.T - 0.5 * np.einsum("gd,gd->g", centres, centres)
-        free = seen[labels[seen] < 0]
-        labels[free] = scores[free].argmax(axis=1)
-        return Scorer(basis @ centres.T, 0.5 * np.einsum("gd,gd->g", centres, centres), labels)
+
+def scorers_of(learners: Sequence[Moments], core: Index, known: Index, n_groups: int) -> list[Scorer]:
+    """A discriminant for each learner and ridge. `known` has the known group number of each arm, -1 if it is unknown.
+
+    All learners have seen the same samples. If some groups are known, all other arms join the nearest one. If none is
+    known, average linkage groups the arms of `core` first.
+    """
+    counts = learners[0].counts
+    labels = groups_of([space for one in learners for space in one.spaces()], counts, core, known, n_groups)
+    by_learner = np.split(labels, len(learners))
+    return [
+        scorer
+        for one, some in zip(learners, by_learner, strict=True)
+        for scorer in _scorers(one.spaces(), counts, some)
+    ]
 
 
-def _linkage(points: Array, n_groups: int) -> Index:  # (n, D) -> (n,)
-    """Agglomerative grouping by average distance."""
-    if len(points) <= n_groups:
-        return np.arange(len(points))
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import pdist  # linkage itself may take a square table of points for distances, and warn
+def groups_of(
+    spaces: Sequence[Space], counts: Array, core: Index, known: Index, n_groups: int
+) -> Index:  # (N,), (C,), (N,) -> (S, N)
+    """The known groups; without any, those of the arms of `core` as each space sees them. -1 for other arms."""
+    labels = np.tile(known, (len(spaces), 1))
+    if (known < 0).all():
+        arms = core[counts[core] > 0]
+        labels[:, arms] = linked([space.means[arms] for space in spaces], n_groups, "average")
+    return labels
 
-    return np.asarray(fcluster(linkage(pdist(points), "average"), n_groups, "maxclust") - 1, dtype=np.intp)
+
+def _scorers(spaces: Sequence[Space], counts: Array, labels: Index) -> list[Scorer]:  # (N,), (R, N)
+    """The discriminants of one learner. Arms without a group join the nearest one."""
+    numbers = np.arange(int(labels.max()) + 1)
+    weights = (labels[:, None, :] == numbers[:, None]) * counts  # (R, G, N)
+    total = weights.sum(axis=2, keepdims=True)
+    means = np.stack([space.means for space in spaces])
+    centres = weights @ means / np.maximum(total, 1)  # (R, G, D)
+    offsets = 0.5 * np.square(centres).sum(axis=2)
+    free = np.flatnonzero((counts > 0) & (labels[0] < 0))
+    if len(free):
+        nearness = means[:, free] @ centres.transpose(0, 2, 1) - offsets[:, None, :]
+        none = numbers > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
+        nearness = np.where(none[:, None, :], -np.inf, nearness)
+        labels[:, free] = nearness.argmax(axis=2)
+    found = directions(spaces, list(centres)).reshape(-1, len(spaces), len(numbers))
+    return [Scorer(found[:, one], offsets[one], labels[one]) for one in range(len(spaces))]

@@ -7,8 +7,9 @@ made from it are predictable. To add a map, write a class with `fitted` and `__c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from kabc.core.samples import describe
 _FARTHEST = 20.0  # in quartile ranges: heavy tails must not dominate
 _MEDIAN_POINTS = 300
 _NO_DISTANCE = 1e-100  # dividing by the square of a smaller distance is not safe
+_MOST_RANKS = 4096  # order statistics that ranks are taken among
 _MOST_LEVELS = 24  # a column with at most this many values counts as discrete
 _MOST_INDICATORS = 512  # over all columns; each round decomposes a covariance of this size
 _MOST_PRODUCTS = 12  # columns: 90 features
@@ -38,6 +40,74 @@ class FeatureMap(ABC):
     @abstractmethod
     def __call__(self, samples: Array) -> Array:  # (n, d) -> (n, D)
         """The features."""
+
+
+class Past:
+    """Earlier samples as a fitted map sees them. Maps that start from the same one share this."""
+
+    def __init__(self, base: FeatureMap, samples: Array) -> None:  # (n, d)
+        self.base = base
+        self._samples = samples
+
+    @cached_property
+    def _some(self) -> Array:
+        n = len(self._samples)
+        return self.base(self._samples[np.linspace(0, n - 1, min(n, _MEDIAN_POINTS)).astype(int)])
+
+    @property
+    def columns(self) -> int:
+        """The number of features."""
+        return int(self._some.shape[1])
+
+    @cached_property
+    def typical(self) -> float:
+        """The median distance between the features of two samples, 1 if all are the same."""
+        return median_distance(self._some) if np.ptp(self._some, axis=0).max() > _NO_DISTANCE else 1.0
+
+
+class Derived(FeatureMap):
+    """A map that starts from the features of another one."""
+
+    base: FeatureMap
+
+    @abstractmethod
+    def fitted_on(self, past: Past) -> Self:
+        """This map, fitted on earlier samples as its base sees them."""
+
+    @abstractmethod
+    def of(self, values: Array) -> Array:  # (n, D') -> (n, D)
+        """The features, from those of the base."""
+
+    def fitted(self, past: Array) -> Self:
+        return self.fitted_on(Past(self.base.fitted(past), past))
+
+    def __call__(self, samples: Array) -> Array:
+        return self.of(self.base(samples))
+
+
+def all_fitted(maps: Sequence[FeatureMap], past: Array) -> tuple[FeatureMap, ...]:  # (n, d)
+    """These maps, fitted on earlier samples. A map that several start from is fitted once."""
+    known: dict[int, Past] = {}
+
+    def seen(one: FeatureMap) -> Past:
+        if id(one) not in known:
+            fitted = one.fitted_on(seen(one.base)) if isinstance(one, Derived) else one.fitted(past)
+            known[id(one)] = Past(fitted, past)
+        return known[id(one)]
+
+    return tuple(seen(one).base for one in maps)
+
+
+def all_features(maps: Sequence[FeatureMap], samples: Array) -> tuple[Array, ...]:  # (n, d) -> (n, D) each
+    """The features of each map. A map that several start from is computed once."""
+    known: dict[int, Array] = {}
+
+    def features(one: FeatureMap) -> Array:
+        if id(one) not in known:
+            known[id(one)] = one.of(features(one.base)) if isinstance(one, Derived) else one(samples)
+        return known[id(one)]
+
+    return tuple(features(one) for one in maps)
 
 
 @dataclass(frozen=True)
@@ -64,12 +134,19 @@ class Scaled(FeatureMap):
 
 @dataclass(frozen=True)
 class Ranks(FeatureMap):
-    """Normal scores of the columns among earlier samples. Scale and tails have no effect."""
+    """Normal scores of the columns among earlier samples. Scale and tails have no effect.
 
-    past: Array = field(default_factory=lambda: np.zeros((1, 1)))
+    Of more than 4,096 earlier samples it keeps that many order statistics, evenly spaced. It is fitted on the past
+    alone either way, so scores made from it stay predictable.
+    """
+
+    past: Array = field(default_factory=lambda: np.zeros((1, 1)))  # (at most 4,096, d), columns in order
 
     def fitted(self, past: Array) -> Self:
-        return replace(self, past=np.sort(past, axis=0))
+        ordered = np.sort(past, axis=0)
+        if len(past) > _MOST_RANKS:
+            ordered = ordered[np.linspace(0, len(past) - 1, _MOST_RANKS).round().astype(int)]
+        return replace(self, past=ordered)
 
     def __call__(self, samples: Array) -> Array:
         from scipy.special import ndtri
@@ -81,7 +158,7 @@ class Ranks(FeatureMap):
 
 
 @dataclass(frozen=True)
-class Fourier(FeatureMap):
+class Fourier(Derived):
     """Random Fourier features of a Gaussian kernel on another map. The bandwidth is scale x median distance."""
 
     base: FeatureMap
@@ -89,30 +166,32 @@ class Fourier(FeatureMap):
     n_features: int = 128
     waves: Array = field(default_factory=lambda: np.zeros((1, 1)))  # (d, D/2)
 
-    def fitted(self, past: Array) -> Self:
-        base = self.base.fitted(past)
-        some = base(past[np.linspace(0, len(past) - 1, min(len(past), _MEDIAN_POINTS)).astype(int)])
-        typical = median_distance(some) if np.ptp(some, axis=0).max() > _NO_DISTANCE else 1.0
-        rng = np.random.default_rng([some.shape[1], self.n_features])
-        waves = Gaussian(self.scale * typical).frequencies(self.n_features // 2, some.shape[1], rng)
-        return replace(self, base=base, waves=waves.T)
+    def fitted_on(self, past: Past) -> Self:
+        return replace(self, base=past.base, waves=_waves(past.columns, self.n_features) / (self.scale * past.typical))
 
-    def __call__(self, samples: Array) -> Array:
-        phases = self.base(samples) @ self.waves
+    def of(self, values: Array) -> Array:
+        phases = values @ self.waves
         return np.asarray(np.concatenate([np.cos(phases), np.sin(phases)], axis=1) / np.sqrt(self.waves.shape[1]))
 
 
+@lru_cache(maxsize=16)
+def _waves(columns: int, n_features: int) -> Array:  # (d, D/2)
+    """Frequencies at bandwidth 1."""
+    made = Gaussian(1.0).frequencies(n_features // 2, columns, np.random.default_rng([columns, n_features])).T
+    made.setflags(write=False)  # every map has the same
+    return made
+
+
 @dataclass(frozen=True)
-class Products(FeatureMap):
+class Products(Derived):
     """Another map with all products of two of its features. It finds differences of correlations and variances."""
 
     base: FeatureMap
 
-    def fitted(self, past: Array) -> Self:
-        return replace(self, base=self.base.fitted(past))
+    def fitted_on(self, past: Past) -> Self:
+        return replace(self, base=past.base)
 
-    def __call__(self, samples: Array) -> Array:
-        values = self.base(samples)
+    def of(self, values: Array) -> Array:
         i, j = np.triu_indices(values.shape[1])
         return np.concatenate([values, values[:, i] * values[:, j]], axis=1)
 
@@ -193,9 +272,10 @@ class Averaged(FeatureMap):
 
 def default_maps(columns: int) -> tuple[FeatureMap, ...]:
     """Maps that need no tuning: linear, ranks, shapes at two bandwidths, products in low dimension, categories."""
-    maps: list[FeatureMap] = [Scaled(), Ranks()]
-    maps += [Fourier(base, scale) for scale in (1.0, 1 / 3) for base in (Scaled(), Ranks())]
+    scaled, ranks = Scaled(), Ranks()
+    maps: list[FeatureMap] = [scaled, ranks]
+    maps += [Fourier(base, scale) for scale in (1.0, 1 / 3) for base in (scaled, ranks)]
     if columns <= _MOST_PRODUCTS:
-        maps.append(Products(Ranks()))
+        maps.append(Products(ranks))
     maps.append(Levels())
     return tuple(maps)

@@ -41,6 +41,7 @@ _PARTNERS = 2  # arms of the other part for each arm in doubt
 _SMALL = 0.25  # p of a look at which all arms are drawn up to the next one, just after the partition was settled
 _AT_MOST = 4.0  # samples over those at first
 _LARGEST = 700.0  # exp of more is no number
+MOST_ARMS = 4_000  # that are looked at: the first ones of the random order that the core is chosen by
 
 
 class KCheck:
@@ -50,7 +51,10 @@ class KCheck:
         self.doubted = False  # a group looks like two
         self._maps, self._block, self._paired = maps, block, paired
         self._arms: Index = np.zeros(0, dtype=np.intp)  # (C,), that the run started with
+        self._some: Index | None = None  # arms that are looked at, where there are many; None: all
+        self._seen: list[Batch] = []  # their samples
         self._doubt: Doubt | None = None
+        self._labels: Index | None = None  # (N,), looked at last
         self._shuffles: Shuffles | None = None
         self._settled_at = 0  # samples when these arms were settled first
         self._n_labelled = self._n_doubted = 0
@@ -64,7 +68,7 @@ class KCheck:
     @property
     def labels(self) -> Index | None:  # (N,)
         """The partition that was looked at last."""
-        return None if self._doubt is None else self._doubt.labels
+        return self._labels
 
     @property
     def _log_evidence(self) -> float:
@@ -74,13 +78,14 @@ class KCheck:
         bets, looks = math.log(BETS) + self._doubt.log_evidence, LOOKS * self._shuffles.evidence
         return float(np.logaddexp(bets, math.log(looks))) if looks > 0 else bets
 
-    def start(self, arms: Index) -> None:  # (C,)
-        """Before the first sample: the arms that are drawn first, and shuffled."""
+    def start(self, arms: Index, order: Index) -> None:  # (C,), (N,)
+        """Before the first sample: the arms that are drawn first, and shuffled; and all arms in a random order."""
         self._arms = np.sort(arms)
+        self._some = np.sort(order[:MOST_ARMS]) if len(order) > MOST_ARMS else None
 
     def look(self, labels: Index, batches: Sequence[Batch], dry: Mask) -> Verdict:  # (N,), -1: in no group yet; (N,)
         """Look once more, after a round that left this partition."""
-        labels = _in_order(labels)
+        labels = self._labels = _in_order(labels)
         self._take(labels, batches)
         n_samples = sum(len(batch.samples) for batch in batches)
         if np.count_nonzero(labels >= 0) != self._n_labelled:
@@ -95,14 +100,22 @@ class KCheck:
     def _take(self, labels: Index, batches: Sequence[Batch]) -> None:  # (N,)
         """Bring the evidence against this partition up to date."""
         groups = _in_order(labels[self._arms])
-        if self._doubt is None or (self._doubt.labels != labels).any():
-            self._doubt = Doubt(labels, self._maps, self._block, paired=self._paired)
-        self._doubt.follow(batches)
+        some = labels if self._some is None else _in_order(labels[self._some])
+        if self._doubt is None or (self._doubt.labels != some).any():
+            self._doubt = Doubt(some, self._maps, self._block, paired=self._paired)
+        self._doubt.follow(batches if self._some is None else self._of_some(batches, len(labels)))
         if self._paired:
             return
         if self._shuffles is None or (self._shuffles.groups != groups).any():
             self._shuffles = Shuffles(self._arms, groups, self._maps, self._block)
         self._shuffles.follow(batches)
+
+    def _of_some(self, batches: Sequence[Batch], n_arms: int) -> Sequence[Batch]:
+        """The samples of the arms that are looked at, which have their places as numbers."""
+        place: Index = np.full(n_arms, -1, dtype=np.intp)
+        place[self._some] = np.arange(0 if self._some is None else len(self._some))
+        self._seen += [batch.of_rows(place[batch.arms]) for batch in batches[len(self._seen) :]]
+        return self._seen
 
     def _verdict(self, grown: float) -> Verdict:
         if self.doubted:
@@ -125,7 +138,8 @@ class KCheck:
             return {}
         if self._to_next_look:
             return self._up_to_next_look(counts)
-        few, many = (arms[~dry[arms]] for arms in self._doubt.suspects())
+        parts = self._doubt.suspects() if self._some is None else (self._some[part] for part in self._doubt.suspects())
+        few, many = (arms[~dry[arms]] for arms in parts)
         partners = many[np.argsort(counts[many], kind="stable")[: _PARTNERS * len(few)]]
         arms = np.union1d(few, partners)
         return dict.fromkeys(arms.tolist(), pace.block(int(counts[arms].min()))) if len(arms) else {}

@@ -23,19 +23,23 @@ from kabc.core.arrays import Array, Index, Mask
 
 
 class Claim:
-    """A partition of some arms, and the evidence since it was made; labels are -1 for arms that it is not about."""
+    """A partition of some arms, and the evidence since it was made; labels are -1 for arms that it is not about.
+
+    `arms` (A,) are the arms that it is about, ascending. All evidence is kept for these alone: with many arms they are
+    few. `told_apart` (A, A) of the methods are the pairs of these arms that are told apart, both ways.
+    """
 
     def __init__(self, labels: Index, limit: float, n_samples: int) -> None:
         self.labels = labels  # (N,)
         self.limit = limit
         self.n_samples = n_samples  # when it was made
-        n_arms, self._n_groups = len(labels), int(labels.max()) + 1
-        sizes = np.bincount(labels[labels >= 0])
-        self._foreign = (labels[:, None] != np.arange(self._n_groups)) & (labels >= 0)[:, None]  # (N, K)
-        several = (labels >= 0) & (sizes[labels] > 1)
-        self._cross = (labels[:, None] != labels) & several[:, None] & several  # (N, N)
+        self.arms: Index = np.flatnonzero(labels >= 0)
+        self._groups, self._n_groups = labels[self.arms], int(labels.max()) + 1
+        several = np.bincount(self._groups)[self._groups] > 1
+        self._foreign = self._groups[:, None] != np.arange(self._n_groups)  # (A, K)
+        self._cross = (self._groups[:, None] != self._groups) & several[:, None] & several  # (A, A)
         self._joined, self._best_joined = np.zeros(self._foreign.shape), np.zeros(self._foreign.shape)
-        self._paired, self._best_paired = np.zeros((n_arms, n_arms)), np.zeros((n_arms, n_arms))
+        self._paired, self._best_paired = np.zeros(self._cross.shape), np.zeros(self._cross.shape)
 
     @property
     def n_groups(self) -> int:
@@ -43,57 +47,60 @@ class Claim:
         return self._n_groups
 
     @property
-    def joined(self) -> Array:  # (N, K)
+    def joined(self) -> Array:  # (A, K)
         """F_ih now, to look at."""
         return self._joined
 
     @property
-    def paired(self) -> Array:  # (N, N)
+    def paired(self) -> Array:  # (A, A)
         """F_ij now, to look at."""
         return self._paired
 
-    def bet(self, arms: Index, joins: Array, pairs: Array) -> None:  # (A,), (A, K), (A, A)
+    def bet(self, arms: Index, joins: Array, pairs: Array) -> None:  # (B,), (B, K), (B, B)
         """Add the log factors of a round to the evidence."""
-        self._joined[arms] += joins
-        self._paired[np.ix_(arms, arms)] += pairs
+        about = np.flatnonzero(self.labels[arms] >= 0)
+        rows = np.searchsorted(self.arms, arms[about])
+        self._joined[rows] += joins[about]
+        self._paired[np.ix_(rows, rows)] += pairs[np.ix_(about, about)]
         # The proof stops a bet once it has reached its limit, so the maximum counts.
         self._best_joined = np.maximum(self._best_joined, self._joined)
         self._best_paired = np.maximum(self._best_paired, self._paired)
 
-    def open_joins(self, told_apart: Mask) -> Mask:  # (N, N) -> (N, K)
+    def open_joins(self, told_apart: Mask) -> Mask:  # (A, A) -> (A, K)
         """Arms that may still belong to another group than claimed."""
-        members = np.arange(self._n_groups) == self.labels[:, None]  # (N, K)
+        members = np.arange(self._n_groups) == self._groups[:, None]  # (A, K)
         refuted = (told_apart.astype(np.float64) @ members) > 0  # told apart from one of the group's arms
         return np.asarray(self._foreign & (self._best_joined < self.limit) & ~refuted)
 
-    def open_pairs(self, told_apart: Mask) -> Mask:  # (N, N) -> (N, N)
+    def open_pairs(self, told_apart: Mask) -> Mask:  # (A, A) -> (A, A)
         """Pairs of different groups that are not refuted yet; two of them without a common arm could both be joined."""
         apart = (self._best_paired >= self.limit / 2) | told_apart
         return np.asarray(self._cross & ~(apart | apart.T))
 
-    def needs(self, dry: Mask, told_apart: Mask) -> bool:  # (N,), (N, N)
+    def needs(self, dry: Mask, told_apart: Mask) -> bool:  # (N,), (A, A)
         """Whether it cannot be proven without more samples of these arms."""
-        joins = self.open_joins(told_apart)
-        alive = np.bincount(self.labels[(self.labels >= 0) & ~dry], minlength=self._n_groups) > 0  # (K,)
+        joins, dry = self.open_joins(told_apart), dry[self.arms]
+        alive = np.bincount(self._groups[~dry], minlength=self._n_groups) > 0  # (K,)
         return bool(joins[dry].any() or joins[:, ~alive].any() or self.open_pairs(told_apart)[dry].any())
 
-    def wanted(self, told_apart: Mask, dry: Mask | None = None) -> Index:  # (N, N), (N,) -> arms
+    def wanted(self, told_apart: Mask, dry: Mask | None = None) -> Index:  # (A, A), (N,) -> arms
         """Arms to sample next: those with open questions, and some arms of each group they may still belong to.
 
         Arms in `dry` are never among them; `needs` says whether it can do without.
         """
         joins = self.open_joins(told_apart)
+        able = np.ones(len(self.arms), dtype=np.bool_) if dry is None else ~dry[self.arms]
         chosen = np.asarray(joins.any(axis=1) | self.open_pairs(told_apart).any(axis=1))
         for group in np.flatnonzero(joins.any(axis=0)).tolist():
-            members = np.flatnonzero(self.labels == group if dry is None else (self.labels == group) & ~dry)
+            members = np.flatnonzero((self._groups == group) & able)
             # m arms of the group serve all u open arms at once, each at m / (m + 1) of the best rate: m ~ sqrt(u) is
             # the cheapest
             enough = math.isqrt(max(0, int(np.count_nonzero(joins[:, group])) - 1)) + 1
             spare = members[~chosen[members]]
             chosen[spare[: max(0, enough - (len(members) - len(spare)))]] = True
-        return np.flatnonzero(chosen if dry is None else chosen & ~dry)
+        return np.asarray(self.arms[chosen & able])
 
-    def proven(self, told_apart: Mask) -> bool:  # (N, N)
+    def proven(self, told_apart: Mask) -> bool:  # (A, A)
         """Whether every other partition is refuted."""
         return not (self.open_joins(told_apart).any() or self.open_pairs(told_apart).any())
 

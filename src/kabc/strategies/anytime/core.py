@@ -10,42 +10,77 @@ from kabc.core.arrays import Counts, Index
 
 ARMS, PER_GROUP = 24, 5  # many arms: start with this many, or with this many for each group
 _NEARLY_ALL = 1.5  # a core of two thirds of the arms is not worth the second phase: take all arms
-_PATIENCE = 32  # samples of an arm in stage 0, doubled in each stage, before the core is widened
+_PATIENCE = 64  # samples of an arm before the core is widened, doubled each time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Core:
-    """The first arms of a fixed random order; each stage has twice as many as the one before."""
+    """The first arms of an order that is random at first. In each stage more arms come in.
+
+    Attributes
+    ----------
+    order : all arms. Arms that were looked for (`screening.py`) are put behind those of the core before.
+    sizes : arms in each stage.
+    doubled : how often the core was doubled.
+    sought : arms that came in last because they were looked for.
+    """
 
     order: Index  # (N,)
-    unit: int  # arms in stage 1
-    stage: int = 1
+    sizes: tuple[int, ...]
+    doubled: int = 0
+    sought: int = 0
 
     @classmethod
     def first(cls, order: Index, n_clusters: int | None) -> Core:
         """Stage 1; without K it holds all arms."""
-        return cls(order, max(ARMS, PER_GROUP * (n_clusters or len(order))))
+        return cls(order, (_whole(max(ARMS, PER_GROUP * (n_clusters or len(order))), len(order)),))
 
     def widened(self) -> Core:
-        """The next stage."""
-        return replace(self, stage=self.stage + 1)
+        """The next stage, with twice as many arms at random."""
+        size = _whole(2 * self.size, len(self.order))
+        return replace(self, sizes=(*self.sizes, size), doubled=self.doubled + 1, sought=0)
+
+    def joined(self, arms: Index) -> Core:  # arms outside
+        """The next stage, with these arms."""
+        rest = self.order[self.size :]
+        order = np.concatenate([self.arms, arms, rest[~np.isin(rest, arms)]])
+        size = _whole(self.size + len(arms), len(order))
+        return replace(self, order=order, sizes=(*self.sizes, size), sought=size - self.size)
+
+    @property
+    def stage(self) -> int:
+        """How often arms came in."""
+        return len(self.sizes)
 
     @property
     def arms(self) -> Index:  # (C,)
         """The arms of the core, in the order in which they entered it."""
-        size = self.unit * 2 ** (self.stage - 1)
-        return self.order if len(self.order) <= size * _NEARLY_ALL else self.order[:size]
+        return self.order[: self.size]
 
     @property
     def size(self) -> int:
         """The number of arms in the core, C."""
-        return len(self.arms)
+        return self.sizes[-1]
 
-    def is_spent(self, counts: Counts) -> bool:  # (N,)
-        """Whether to widen: after so many samples the missing groups may be outside the core."""
+    @property
+    def patience(self) -> int:
+        """Samples of an arm after which the missing groups may be outside the core."""
+        return _PATIENCE << self.doubled
+
+    def is_spent(self, counts: Counts, *, early: bool = False) -> bool:  # (N,)
+        """Whether to look for other arms; `early`: after half as many samples.
+
+        Arms that came in because they were looked for get half as many, too.
+        """
         arms = self.arms
-        return len(arms) < len(self.order) and int(counts[arms].max()) >= _PATIENCE * 2**self.stage
+        if len(arms) == len(self.order) or int(counts[arms].max()) < self.patience // (1 + early):
+            return False
+        return not self.sought or int(counts[arms[-self.sought :]].min()) >= self.patience // 2
 
     def n_sampled(self, counts: Counts) -> int:  # (N,)
         """The number of arms of the core that have samples."""
         return int(np.count_nonzero(counts[self.arms]))
+
+
+def _whole(size: int, n_arms: int) -> int:
+    return n_arms if n_arms <= size * _NEARLY_ALL else size

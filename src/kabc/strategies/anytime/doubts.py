@@ -20,8 +20,7 @@ Half of the evidence about K is X_D. The other half comes from shuffling samples
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from kabc.core.evidence import betting
 from kabc.core.scores.discriminant import RIDGES, Moments
 from kabc.core.scores.maps import FeatureMap
 from kabc.core.scores.paired import centred
-from kabc.strategies.anytime.learning import Batch, fitted_maps, moments_of, teach
+from kabc.strategies.anytime.learning import Batch, fitted_maps, moments_of, seen_by, teach
 from kabc.strategies.anytime.splits import KINDS, Splits, guessed
 
 LIMIT = 20.0  # evidence: a right K is ever doubted with probability at most 1/20 (Proposition 17.3)
@@ -49,10 +48,9 @@ class Doubt:
         self.labels = labels
         self._maps, self._block, self._paired = maps, block, paired
         self._learners: tuple[Moments, ...] = ()
-        self._splits: list[Splits] = []  # for each learner and ridge
+        self._splits: list[Splits] = []  # for each learner
         self._seen: list[Batch] = []
         self._n_seen = self._n_fitted = self._n_guessed = 0
-        self._learnt = 0  # batches that the guess knows
         self._gains: Array = np.zeros(0)  # (E,), before the guess
         self._since: Array = np.zeros(0)  # (E,), since the guess
         self._before = 0.0  # log evidence before the guess
@@ -67,38 +65,75 @@ class Doubt:
 
     def follow(self, batches: Sequence[Batch]) -> None:
         """Take in all batches of the run that are new."""
-        for batch in batches[len(self._seen) :]:
+        for some in self._up_to_guesses(batches[len(self._seen) :]):
+            features = seen_by(self._learners, np.concatenate([batch.samples for batch in some]))
             if self._splits:
-                self._since = self._since + self._log_factors(batch)  # (17.1), bet before it is learnt from
-            self._seen.append(batch)
-            self._n_seen += len(batch.samples)
-            if self._n_seen >= _GROWTH * self._n_guessed:
+                self._since = self._since + self._log_factors(some, features)  # (17.1), bet before it is learnt from
+            self._seen += some
+            self._n_seen += sum(len(batch.samples) for batch in some)
+            teach(self._learners, some, features)
+            if self._is_guess_due(self._n_seen):
                 self._guess()
+
+    def _up_to_guesses(self, batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+        """The rounds between two guesses, which are bet on together."""
+        some: list[Batch] = []
+        n_seen = self._n_seen
+        for batch in batches:
+            some.append(batch)
+            n_seen += len(batch.samples)
+            if self._is_guess_due(n_seen):
+                yield some
+                some = []
+        if some:
+            yield some
+
+    def _is_guess_due(self, n_seen: int) -> bool:
+        return n_seen >= _GROWTH * self._n_guessed
 
     def suspects(self) -> tuple[Index, Index]:
         """The two parts that the best expert sees in the group that looks most like two; the smaller one first."""
         if not self._splits:
             return self.labels[:0], self.labels[:0]
-        scorer, kind = divmod(int((self._gains + self._since)[:-1].argmax()), KINDS)
-        splits = self._splits[scorer // len(_SCALES)]
-        group = int(splits.strength[kind].argmax())
-        sides = np.where(self.labels == group, splits.sides[kind], 0)
+        best = int((self._gains + self._since)[:-1].argmax())
+        learner, way = best // self._n_bets, best % self._n_ways
+        splits = self._splits[learner]
+        group = int(splits.strength[way].argmax())
+        sides = np.where(self.labels == group, splits.sides[way], 0)
         parts = np.flatnonzero(sides > 0), np.flatnonzero(sides < 0)
         return parts if len(parts[0]) <= len(parts[1]) else parts[::-1]
 
-    def _log_factors(self, batch: Batch) -> Array:  # -> (E,)
-        """What this round multiplies the wealth of each expert by."""
-        owners = batch.owners
-        groups = self.labels[owners]
-        inside = groups >= 0
-        factor = partial(paired_log_factor, n_matches=batch.base) if self._paired else log_factor
-        found = []
-        for number, learner in enumerate(self._learners):
-            features = learner.map(batch.samples[inside])
-            for splits in self._splits[number * len(RIDGES) : (number + 1) * len(RIDGES)]:
-                scores, sides = splits.scores(features, groups[inside]), splits.sides[:, owners[inside]].T
-                found += [factor(scale * scores, sides, groups[inside], self._cap) for scale in _SCALES]
-        return np.concatenate([*found, [0.0]])
+    def _log_factors(self, batches: Sequence[Batch], features: Sequence[Array]) -> Array:  # (n, D) each -> (E,)
+        """What these rounds multiply the wealth of each expert by."""
+        owners = np.concatenate([batch.owners for batch in batches])
+        rounds = np.repeat(np.arange(len(batches)), [len(batch.samples) for batch in batches])
+        inside = self.labels[owners] >= 0
+        owners, rounds, groups = owners[inside], rounds[inside], self.labels[owners[inside]]
+        scores, sides = [], []
+        for values, splits in zip(features, self._splits, strict=True):
+            found = splits.scores(values[inside], groups)
+            scores += [scale * found for scale in _SCALES]
+            sides += [splits.sides[:, owners].T] * len(_SCALES)
+        given = np.concatenate(scores, axis=1), np.concatenate(sides, axis=1)
+        if not self._paired:  # the parts of a group in each round
+            total = log_factor(*given, rounds * (int(self.labels.max()) + 1) + groups, self._cap)
+        else:
+            each = [(rounds == number, batch.base) for number, batch in enumerate(batches)]
+            total = np.sum(
+                [paired_log_factor(given[0][at], given[1][at], groups[at], self._cap, base) for at, base in each],
+                axis=0,
+            )
+        return np.append(total, 0.0)
+
+    @property
+    def _n_ways(self) -> int:
+        """Splits of each group that a learner sees."""
+        return len(RIDGES) * KINDS
+
+    @property
+    def _n_bets(self) -> int:
+        """Experts of a learner: each split at each scale."""
+        return self._n_ways * len(_SCALES)
 
     @property
     def _cap(self) -> float:
@@ -106,26 +141,25 @@ class Doubt:
         return math.log1p(self._n_guessed)
 
     def _guess(self) -> None:
-        """Learn from all samples so far, and guess how groups could be split."""
+        """Guess from all samples so far how groups could be split."""
         self._before = self.log_evidence
         self._gains = _FADING * self._gains + self._since
-        self._learn()
-        self._splits = [splits for learner in self._learners for splits in guessed(learner, self.labels)]
+        self._refit()
+        self._splits = guessed(self._learners, self.labels)
         self._n_guessed = self._n_seen
-        n_experts = len(self._splits) * KINDS * len(_SCALES) + 1  # the last one never bets
+        n_experts = len(self._splits) * self._n_bets + 1  # the last one never bets
         self._since = np.zeros(n_experts)
         if len(self._gains) != n_experts:
             self._gains = np.zeros(n_experts)
 
-    def _learn(self) -> None:
+    def _refit(self) -> None:
+        """Fit maps anew, once there are twice as many samples as at the last fit."""
         if self._n_seen >= 2 * self._n_fitted:
             past = np.concatenate([batch.samples for batch in self._seen])
             maps = fitted_maps(past, self._maps, self._block)
             self._learners = tuple(moments_of(one, len(self.labels), self._paired) for one in maps)
-            self._n_fitted, self._learnt = self._n_seen, 0
-        for learner in self._learners:
-            teach(learner, self._seen[self._learnt :])
-        self._learnt = len(self._seen)
+            teach(self._learners, self._seen)
+            self._n_fitted = self._n_seen
 
 
 def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:  # (n, T), (n, T), (n,) -> (T,)
@@ -135,8 +169,7 @@ def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:
     member = groups[:, None] == np.arange(int(groups.max(initial=0)) + 1)  # (n, G)
     a, b = member.T.astype(float) @ in_a, member.T.astype(float) @ in_b  # (G, T)
     share = (a / np.maximum(a + b, 1))[groups]  # (n, T), w
-    with np.errstate(divide="ignore"):  # log 0 = -inf where a part has no samples: its factor is 1
-        mixed = np.logaddexp(np.log(share) + scores, np.log1p(-share))
+    mixed = np.log(share * np.exp(scores) + (1 - share))  # scores are capped
     return np.asarray(np.where(in_a, scores - mixed, np.where(in_b, -mixed, 0.0)).sum(axis=0))
 
 

@@ -42,28 +42,26 @@ class Foresight:
             self._claimed = claim, counts.copy()
         if review.trusted is None or self._claimed is None or core.size < len(core.order):
             return None
-        return of_claim(review.trusted, counts - self._claimed[1], wealth.all_apart())
+        return of_claim(review.trusted, counts - self._claimed[1], wealth.apart_among(review.trusted.arms))
 
 
-def of_claim(claim: Claim, since: Counts, told_apart: Mask) -> Array | None:  # (N,), (N, N) -> (N,)
+def of_claim(claim: Claim, since: Counts, told_apart: Mask) -> Array | None:  # (N,), (A, A) -> (N,)
     """More samples of each arm until the claim is proven; `since` counts its samples since the claim was made.
 
     None if an open question has not moved towards its answer.
     """
-    core = np.flatnonzero(claim.labels >= 0)
-    labels, counts = claim.labels[core], since[core]
-    within = np.ix_(core, core)
-    joins, pairs = claim.open_joins(told_apart)[core], claim.open_pairs(told_apart)[within]
+    labels, counts = claim.labels[claim.arms], since[claim.arms]
+    joins, pairs = claim.open_joins(told_apart), claim.open_pairs(told_apart)
     shared = np.minimum(counts[:, None], counts)
     against = np.broadcast_to(counts[:, None], joins.shape)
     groups = np.arange(claim.n_groups)
-    by_join = _missing(claim.joined[core], against, claim.limit, joins, labels, groups)
-    by_pair = _missing(claim.paired[within], shared, claim.limit / 2, pairs, labels, labels)
+    by_join = _missing(claim.joined, against, claim.limit, joins, labels, groups)
+    by_pair = _missing(claim.paired, shared, claim.limit / 2, pairs, labels, labels)
     if by_join is None or by_pair is None:
         return None
     missing = np.maximum(by_join.max(axis=1), np.maximum(by_pair.max(axis=1), by_pair.max(axis=0)))
     more = np.zeros(len(claim.labels))
-    more[core] = _with_partners(missing, by_join, joins, labels)
+    more[claim.arms] = _with_partners(missing, by_join, joins, labels)
     return np.ceil(more)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from kabc.core.arrays import Index, Mask
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.strategies.answers import Status
-from kabc.strategies.anytime import pace
+from kabc.strategies.anytime import pace, screening
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.claims import Claim
@@ -53,7 +53,12 @@ class Inference:
         self.assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
         self.standing: Representatives | None = None  # of the second phase
         self.at_least = 1  # certified lower bound on the number of groups
+        self.groups_found: Index = np.full(
+            self.n_arms, -1, dtype=np.intp
+        )  # in the core, when it was last looked outside
         self.dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
+        self.search: screening.Search | None = None  # of arms that stood out
+        self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
         self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
         self._begin(order)
 
@@ -62,9 +67,10 @@ class Inference:
         self.shares = ErrorShares(self.delta, len(order), self.n_clusters)
         self.core = Core.first(order, self.n_clusters)
         self.wealth = self._opened(Wealth.none(self.n_arms))
-        self.review = Review(self.shares, self.n_arms)
+        self.review = Review(self.shares, self.core.arms)
+        self.learning.begin(self.core.arms, self.n_clusters)
         if self.check is not None:
-            self.check.start(self.core.arms)
+            self.check.start(self.core.arms, self.core.order)
 
     def _opened(self, wealth: Wealth) -> Wealth:
         """The books with the arms of this stage's core."""
@@ -81,20 +87,47 @@ class Inference:
             in_doubt = self.check.request(counts, self.dry)
             if in_doubt:
                 return in_doubt
+        if self.look is not None:
+            return {arm: self.look - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
         arms = self._core_arms()
         return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
 
+    @property
+    def _outside(self) -> Index:
+        """Arms outside the core that can be drawn."""
+        arms = self.core.order[self.core.size :]
+        return arms[~self.dry[arms]]
+
+    @property
+    def _not_looked_at(self) -> Index:
+        """Arms outside that have too few samples for the next look."""
+        arms = self._outside
+        return arms[self.learning.counts[arms] < (self.look or 0)]
+
     def _core_arms(self) -> Index:
         """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
+        if self.search is not None and not self.dry[self.search.arms].any():
+            return np.sort(self.search.arms)
         trusted = self.review.trusted
-        wanted = self.live[:0] if trusted is None else trusted.wanted(self.wealth.all_apart(), self.dry)
+        wanted = self.live[:0] if trusted is None else trusted.wanted(self._apart(trusted), self.dry)
         return wanted if len(wanted) else np.sort(self.live)
+
+    def _apart(self, claim: Claim | None) -> Mask:  # -> (A, A)
+        """Pairs told apart among the arms of a claim."""
+        return self.wealth.apart_among(self.core.arms[:0] if claim is None else claim.arms)
 
     @property
     def live(self) -> Index:
         """Arms of the core that can be drawn."""
         arms = self.core.arms
         return arms[~self.dry[arms]]
+
+    @property
+    def in_core(self) -> Mask:  # (N,)
+        """Whether each arm is one of the core."""
+        inside = np.zeros(self.n_arms, dtype=np.bool_)
+        inside[self.core.arms] = True
+        return inside
 
     @property
     def asked_about(self) -> Index:
@@ -105,17 +138,20 @@ class Inference:
 
     def bet(self, lesson: Lesson) -> None:
         """Bet on the samples of a round, with scores that were fixed before it."""
-        batch, held = lesson.batch, self.learning.counts[lesson.batch.arms]
-        blocks = self.learning.blocks(lesson, self.n_clusters or self.n_arms)
-        common = self.wealth.common_gains(len(blocks))
-        pairs = self.wealth.bet(batch.arms, blocks, common)
-        if self.assignment is None:
-            self.review.bet(blocks, batch, held, common, pairs)
+        if self.look is not None:
+            return  # arms outside have no evidence before the core is settled
+        common = self.wealth.common_gains(self.learning.n_experts)
+        for number, part in enumerate(self.learning.parts(lesson, self.core.arms)):
+            batch, block = part.batch, self.learning.block(part, self.n_clusters or self.n_arms)
+            pairs = self.wealth.bet(batch.arms, block, common, only_outside=number > 0)
+            if self.assignment is None:
+                self.review.bet(block, batch, self.learning.counts[batch.arms], common, pairs)
 
     def rescore(self) -> None:
         """Fix the scores of the next round."""
         arms, core = self.asked_about, self.core.arms  # the first may all be newcomers
-        self.learning.rescore(arms if self.learning.counts[arms].any() else core, *self._taught())
+        arms = arms if self.learning.counts[arms].any() else core
+        self.learning.rescore(arms, *self._taught(), self.wealth.best_expert)
 
     def _taught(self) -> tuple[Index, int]:  # (N,)
         """Groups that the next scores take for granted, -1 where there is none; the number of groups to look for."""
@@ -163,10 +199,15 @@ class Inference:
         """Representatives of the groups, as places in the core, once its partition is settled; none before."""
         if not self.learning.counts[self.live].all():
             return ()  # the core was widened just now
+        if self.look is not None:
+            self._look_outside()
+            return ()
+        if self.search is not None and not self._met(self.search):
+            return ()
         self._revise()
         live = ~self.dry[self.core.arms]
         found, claim = self._forced(), self.review.claim
-        proven = claim if claim is not None and claim.proven(self.wealth.all_apart()) else None
+        proven = claim if claim is not None and claim.proven(self._apart(claim)) else None
         complete = len(found.representatives) == self.n_clusters and bool((found.labels[live] >= 0).all())
         if proven is not None or (complete and not found.contradicted):
             labels = np.full(self.n_arms, -1, dtype=np.intp)
@@ -174,8 +215,8 @@ class Inference:
             passed = self._passes(labels)
             self.review.doubted = self.check is not None and self.check.doubted
             return self._appointed(found, proven, number) if passed else ()
-        if self.core.is_spent(self.learning.counts):
-            self._widen()
+        if not self._searches(found) and self.core.is_spent(self.learning.counts):
+            self._widen(self.core.widened())
         return ()
 
     def _revise(self) -> None:
@@ -184,8 +225,12 @@ class Inference:
             return
         guess = self.learning.guess(self.wealth.best_expert, self.asked_about, self.n_clusters)
         if guess is not None:
-            dry = self.dry.any() and Claim(guess, math.inf, 0).needs(self.dry, self.wealth.all_apart())
-            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size, provable=not dry)
+            provable = not (self.dry.any() and self._needs_dry(Claim(guess, math.inf, 0)))
+            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size, provable=provable)
+
+    def _needs_dry(self, claim: Claim) -> bool:
+        """Whether a claim cannot be proven without arms that ran dry."""
+        return claim.needs(self.dry, self._apart(claim))
 
     def _forced(self) -> Forced:
         """What the pairs told apart force about the core."""
@@ -193,11 +238,65 @@ class Inference:
         self.at_least = max(self.at_least, found.n_groups_at_least)
         return found
 
-    def _widen(self) -> None:
+    # ------------------------------------------------------------ groups that the core does not have
+
+    def _searches(self, found: Forced) -> bool:
+        """Look for other groups outside, if each arm of the core is told apart from all groups found so far but one.
+
+        Otherwise groups of the core may be hard to tell apart: then it is widened at random.
+        """
+        n_found = len(found.representatives)
+        if self.n_clusters is None or n_found >= self.n_clusters or self.learning.paired or self.dry.any():
+            return False
+        if not self.core.is_spent(self.learning.counts, early=n_found > 1):
+            return False
+        seen = forced_partition(self.wealth.apart_in_core, n_found)
+        if seen.complete:
+            self.groups_found[self.core.arms] = seen.labels
+            self._look_outside()
+        return seen.complete
+
+    def _look_outside(self) -> None:
+        """Look for arms that fit into none of the groups found so far; those that do not join the core.
+
+        If none stands out, all arms outside get more samples, and in the end the core is widened at random.
+        """
+        if len(self._not_looked_at):
+            return  # some were set aside, the others are drawn first
+        outside, learning, labels = self._outside, self.learning, self.groups_found
+        held = int(learning.counts[outside].min()) if len(outside) else 0
+        missing, odd = (self.n_clusters or 0) - int(labels.max()) - 1, outside[:0]
+        if held >= screening.FIRST:
+            known = learning.of_learners(labels)
+            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing)
+        self.look, self.search = None, None
+        if len(odd):
+            self.search = screening.Search.of(labels, self.core.arms, odd)
+            self._widen(self.core.joined(odd))
+        else:
+            self.look = screening.next_look(held, self.core.patience) if len(outside) else None
+            if self.look is None:
+                self._widen(self.core.widened())
+
+    def _met(self, search: screening.Search) -> bool:
+        """Whether the arms that stood out complete the groups. Looks again if they do not."""
+        labels = search.found(self.wealth.apart_among(search.arms))
+        n_found = int(labels.max()) + 1
+        if n_found < (self.n_clusters or 0):
+            if not search.is_over(self.learning.counts, self.core.patience):
+                return False
+            self.groups_found = labels
+            self._look_outside()
+            return False
+        self.search = None
+        return True
+
+    def _widen(self, core: Core) -> None:
         """Take more arms into the core."""
-        self.core = self.core.widened()
+        self.core = core
         self.wealth = self._opened(self.wealth)
-        self.review.restart()
+        self.review.restart(self.core.arms)
+        self.learning.begin(self.core.arms, self.n_clusters)
 
     # ------------------------------------------------------------ is K too small?
 
@@ -255,7 +354,7 @@ class Inference:
         if self.standing is not None:
             self.standing = replace(self.standing, dry=self.dry.copy())
         elif number:
-            self.review.set_aside(self.dry, self.wealth.all_apart())
+            self.review.set_aside(self.dry, self._apart(self.review.claim))
         else:
             self._start_without()
             return
@@ -281,7 +380,7 @@ class Inference:
         while not (enough := len(self.live) >= 2 and len(self.asked_about) >= self._fewest):
             if self.core.size == self.shares.n_arms:
                 break
-            self._widen()
+            self._widen(self.core.widened())
         return enough
 
     def _is_starved(self) -> bool:

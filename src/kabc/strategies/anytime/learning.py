@@ -11,17 +11,21 @@ A scorer is a discriminant: a feature map with a ridge. Each map has len(RIDGES)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer
-from kabc.core.scores.maps import Averaged, FeatureMap, default_maps
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, groups_of, scorers_of
+from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
+from kabc.strategies.anytime.far import FarArms
 
+_MANY = 2_000  # arms; of more, those outside the core are not remembered one by one
+_MOST_FITTED = 200_000  # samples that feature maps are fitted on
+_AT_ONCE = 1 << 13  # samples whose features are in memory together
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
 
@@ -32,6 +36,7 @@ class Batch:
     samples: Array  # (n, d)
     arms: Index  # (A,)
     counts: Index  # (A,)
+    matches: int | None = None  # of each arm, where these are only some of the arms of a round
 
     @classmethod
     def of(cls, arms: Sequence[int], rows: Sequence[Array]) -> Batch:  # A arrays (count_i, d)
@@ -47,22 +52,40 @@ class Batch:
     @property
     def base(self) -> int:
         """The smallest number of samples of an arm; this many of each arm are matched."""
-        return int(self.counts.min())
+        return int(self.counts.min()) if self.matches is None else self.matches
+
+    def of_rows(self, rows: Index) -> Batch:  # (A,)
+        """The same with other numbers for its arms, without those that have -1."""
+        known = np.flatnonzero(rows >= 0)
+        some = self if len(known) == len(rows) else self.part(known)
+        return replace(some, arms=rows[known])
+
+    def part(self, some: Index) -> Batch:  # (S,), places of arms
+        """The part of some of the arms."""
+        counts = self.counts[some]
+        first, starts = np.cumsum(self.counts) - self.counts, np.cumsum(counts) - counts
+        rows = np.repeat(first[some] - starts, counts) + np.arange(counts.sum())
+        return Batch(self.samples[rows], self.arms[some], counts, self.base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """A batch as the learners see it, computed before anything is changed."""
+    """A batch as the learners see it, computed before anything is changed.
+
+    Features of many samples would take too much memory. They are then made again where they are used, part by part.
+    """
 
     batch: Batch
-    features: tuple[Array, ...]  # (n, D) for each learner
+    features: tuple[Array, ...]  # (n, D) for each learner; empty where there are too many samples
     refitted: tuple[Moments, ...]  # learners with new maps that know this batch already; empty if it is too early
 
 
 def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> tuple[FeatureMap, ...]:  # (n, block x d)
     """These maps, or the usual ones, fitted on samples so far; features are averaged over a block."""
     chosen = default_maps(past.shape[1] // block) if maps is None else maps
-    return tuple((Averaged(one, block) if block > 1 else one).fitted(past) for one in chosen)
+    if len(past) > _MOST_FITTED:
+        past = past[np.linspace(0, len(past) - 1, _MOST_FITTED).astype(np.intp)]
+    return all_fitted([Averaged(one, block) for one in chosen] if block > 1 else chosen, past)
 
 
 def moments_of(fitted: FeatureMap, n_arms: int, paired: bool) -> Moments:
@@ -70,11 +93,36 @@ def moments_of(fitted: FeatureMap, n_arms: int, paired: bool) -> Moments:
     return PairedMoments(fitted, n_arms) if paired else Moments(fitted, n_arms)
 
 
-def teach(learner: Moments, batches: Sequence[Batch]) -> None:
-    """Have a learner absorb these rounds."""
-    for some in [[one] for one in batches] if learner.by_round else [batches]:
-        samples, owners = np.concatenate([b.samples for b in some]), np.concatenate([b.owners for b in some])
-        learner.absorb(learner.map(samples), owners)
+def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Sequence[Array] | None = None) -> None:
+    """Have learners absorb these rounds; `features` (n, D) are those of each learner, where they are known."""
+    n_samples = sum(len(batch.samples) for batch in batches)
+    if features is None and n_samples > _AT_ONCE and not learners[0].by_round:
+        for samples, arms in _pieces(batches):
+            for learner, values in zip(learners, seen_by(learners, samples), strict=True):
+                learner.absorb(values, arms)
+        return
+    if features is None:
+        features = seen_by(learners, np.concatenate([batch.samples for batch in batches]))
+    owners, ends = [batch.owners for batch in batches], np.cumsum([len(batch.samples) for batch in batches])
+    for learner, values in zip(learners, features, strict=True):
+        if learner.by_round:
+            for some, whose in zip(np.split(values, ends[:-1]), owners, strict=True):
+                learner.absorb(some, whose)
+        else:
+            learner.absorb(values, np.concatenate(owners))
+
+
+def _pieces(batches: Sequence[Batch]) -> Iterator[tuple[Array, Index]]:  # (n, d), (n,)
+    """All samples with their arms, so many at a time that their features fit into memory."""
+    for batch in batches:
+        owners = batch.owners
+        for start in range(0, len(owners), _AT_ONCE):
+            yield batch.samples[start : start + _AT_ONCE], owners[start : start + _AT_ONCE]
+
+
+def seen_by(learners: Sequence[Moments], samples: Array) -> tuple[Array, ...]:  # (n, d) -> (n, D) each
+    """The features of the samples as each learner sees them."""
+    return all_features([learner.map for learner in learners], samples)
 
 
 class Learning:
@@ -92,11 +140,40 @@ class Learning:
         self._maps = None if maps is None else tuple(maps)
         self._batches: list[Batch] = []
         self._n_fitted = 0  # samples at the last fit of the maps
+        self._best = 0  # the scorer that is trusted most
+        self._far: FarArms | None = None  # with many arms: who is outside the core
+
+    def begin(self, core: Index, n_groups: int | None) -> None:  # (C,)
+        """These arms are compared with each other from now on; there are `n_groups` groups, if that is known.
+
+        With many arms the learners know those of the core by themselves. The others are known by their groups.
+        """
+        if n_groups is None or self.paired or len(self.counts) <= _MANY:
+            return
+        self._far = FarArms(len(self.counts), core, n_groups)
+        maps = [learner.map for learner in self.learners]
+        self.learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
+        if maps:
+            teach(self.learners, self._known(self._batches))
+
+    @property
+    def _n_rows(self) -> int:
+        """Arms, and groups of arms, that the learners know."""
+        return len(self.counts) if self._far is None else self._far.n_rows
+
+    def _known(self, batches: Sequence[Batch]) -> list[Batch]:
+        """The samples that learners know, with their rows for arms."""
+        return list(batches) if self._far is None else [self._far.known(batch) for batch in batches]
 
     @property
     def n_samples(self) -> int:
         """All samples so far."""
         return int(self.counts.sum())
+
+    @property
+    def n_experts(self) -> int:
+        """The number of scorers at all scales."""
+        return len(self.scorers) * len(SCALES)
 
     @property
     def columns(self) -> int | None:
@@ -113,10 +190,29 @@ class Learning:
         batches = [*self._batches, *later]
         return np.concatenate([b.samples for b in batches]), np.concatenate([b.owners for b in batches])
 
-    def read(self, batch: Batch) -> Lesson:
-        """What a batch would teach. Changes nothing; fails if a feature map does."""
-        features = tuple(learner.map(batch.samples) for learner in self.learners)
-        return Lesson(batch, features, self._refitted(batch))
+    def read(self, batch: Batch, *, whole: bool = True) -> Lesson:
+        """What a batch would teach. Changes nothing; fails if a feature map does.
+
+        Unless it is to be `whole`, the features of many samples are left out. Maps of your own may fail, and matched
+        samples are scored together: they see all of it at once.
+        """
+        whole = whole or len(batch.samples) <= _AT_ONCE or self._maps is not None or self.paired
+        return Lesson(batch, seen_by(self.learners, batch.samples) if whole else (), self._refitted(batch))
+
+    def parts(self, lesson: Lesson, core: Index) -> Iterator[Lesson]:  # (C,)
+        """A lesson in parts that fit into memory: some of the other arms each, and all arms of the core."""
+        if lesson.features:
+            yield lesson
+            return
+        inside = np.isin(lesson.batch.arms, core)
+        others, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
+        step = max(1, _AT_ONCE // lesson.batch.base)
+        for start in range(0, max(1, len(others)), step):
+            yield self._of(lesson, np.sort(np.concatenate([kept, others[start : start + step]])))
+
+    def _of(self, lesson: Lesson, some: Index) -> Lesson:  # places of arms
+        batch = lesson.batch.part(some)
+        return Lesson(batch, seen_by(self.learners, batch.samples), ())
 
     def _refitted(self, batch: Batch) -> tuple[Moments, ...]:
         """Learners with maps fitted anew, once there are twice as many samples as at the last fit."""
@@ -124,52 +220,81 @@ class Learning:
             return ()
         past, _ = self.samples(batch)
         maps = fitted_maps(past, self._maps, self._block)
-        learners = tuple(moments_of(one, len(self.counts), self.paired) for one in maps)
-        for learner in learners:
-            teach(learner, [*self._batches, batch])
+        learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
+        teach(learners, self._known([*self._batches, batch]))
         return learners
 
-    def blocks(self, lesson: Lesson, n_groups: int) -> list[Block]:
-        """The round as each expert sees it; scores were fixed before it."""
+    def block(self, lesson: Lesson, n_groups: int) -> Block:
+        """The round as the experts see it; scores were fixed before it."""
         batch = lesson.batch
-        starts = np.concatenate([[0], np.cumsum(batch.counts)])
-        # Samples of one value have no variance. Scores are then huge, and one other value would ruin every expert.
-        ceiling = math.log1p(self.n_samples / n_groups)
-        blocks = []
+        made = np.zeros((len(self.scorers), len(batch.samples), max(len(scorer.offsets) for scorer in self.scorers)))
         for number, scorer in enumerate(self.scorers):
             scores = scorer.scores(lesson.features[number // len(RIDGES)])
-            if self.paired:
-                scores = centred(in_matches(scores, batch.owners)[0]).reshape(scores.shape)
-            for scale in SCALES:
-                cap = math.inf if scale == 1 else ceiling
-                seen = (scorer.labels[batch.arms], starts, batch.base, cap, self.paired)
-                blocks.append(Block(scale * scores, *seen))
-        return blocks
+            made[number, :, : scores.shape[1]] = self._of_matches(scores, batch) if self.paired else scores
+        # Samples of one value have no variance. Scores are then huge, and one other value would ruin every expert.
+        ceiling = math.log1p(self.n_samples / n_groups)
+        caps = tuple(math.inf if scale == 1 else ceiling for scale in SCALES)
+        groups = np.stack([self._groups(scorer, batch.arms) for scorer in self.scorers])
+        if self._far is not None:
+            self._far.note(batch, made[self._best])
+        starts = np.concatenate([[0], np.cumsum(batch.counts)])
+        return Block(made, groups, starts, batch.base, SCALES, caps, self.paired)
+
+    def _groups(self, scorer: Scorer, arms: Index) -> Index:  # (A,) -> (A,)
+        """The groups of these arms as a scorer sees them."""
+        return scorer.labels[arms] if self._far is None else self._far.groups(scorer.labels, arms)
+
+    def _of_matches(self, scores: Array, batch: Batch) -> Array:  # (n, G) -> (n, G)
+        return centred(in_matches(scores, batch.owners)[0]).reshape(scores.shape)
 
     def absorb(self, lesson: Lesson) -> None:
         """Keep the samples of a batch and learn from them."""
         batch = lesson.batch
         self.counts[batch.arms] += batch.counts
         self._batches.append(batch)
+        if self._far is not None:
+            self._far.add()
         if lesson.refitted:
             self.learners = lesson.refitted
             self._n_fitted = self.n_samples
-            return
-        owners = batch.owners
-        for learner, features in zip(self.learners, lesson.features, strict=True):
-            learner.absorb(features, owners)
+        elif self._far is not None or not lesson.features:
+            teach(self.learners, self._known([batch]))
+        else:
+            teach(self.learners, [batch], lesson.features)
 
-    def rescore(self, core: Index, known: Index, n_groups: int) -> None:  # (C,), (N,)
-        """Fix the scores of the next round; `known` are groups that are taken for granted, -1 where there is none."""
-        self.scorers = tuple(s for learner in self.learners for s in learner.scorers(core, known, n_groups))
+    def rescore(self, core: Index, known: Index, n_groups: int, expert: int = 0) -> None:  # (C,), (N,)
+        """Fix the scores of the next round; `known` are groups that are taken for granted, -1 where there is none.
+
+        With many arms, those outside the core look to all like they do to this expert.
+        """
+        self._best = expert // len(SCALES)
+        if self._far is not None:
+            self._learn_groups(known)
+            core, known = self._far.rows(core), self._far.of_rows(known)
+        self.scorers = tuple(scorers_of(self.learners, core, known, n_groups))
+
+    def _learn_groups(self, known: Index) -> None:  # (N,)
+        """From now on arms whose group has become clear are known by it."""
+        assert self._far is not None
+        new = self._far.join(known, self.counts)
+        if len(new):
+            places = [np.flatnonzero(np.isin(batch.arms, new)) for batch in self._batches]
+            parts = [batch.part(some) for batch, some in zip(self._batches, places, strict=True) if len(some)]
+            teach(self.learners, self._known(parts))
+
+    def of_learners(self, labels: Index) -> Index:  # (N,) -> (rows,)
+        """The groups of the arms that the learners know, in their order."""
+        return labels if self._far is None else self._far.of_rows(labels)
 
     def groups_seen(self, expert: int) -> Index:  # (N,)
         """The groups that the scores of an expert rest on."""
-        return self.scorers[expert // len(SCALES)].labels
+        return self._groups(self.scorers[expert // len(SCALES)], np.arange(len(self.counts)))
 
     def guess(self, expert: int, core: Index, n_groups: int) -> Index | None:  # (C,) -> (N,)
         """The groups of the core as this expert sees them now, -1 outside; None if it sees fewer than K."""
         learner, ridge = divmod(expert // len(SCALES), len(RIDGES))
         labels = np.full(len(self.counts), -1, dtype=np.intp)
-        labels[core] = self.learners[learner].scorers(core, labels, n_groups)[ridge].labels[core]
+        rows = core if self._far is None else self._far.rows(core)
+        chosen, nothing = self.learners[learner], np.full(self._n_rows, -1, dtype=np.intp)
+        labels[core] = groups_of([chosen.spaces()[ridge]], chosen.counts, rows, nothing, n_groups)[0, rows]
         return None if len(np.unique(labels[core])) < n_groups else labels

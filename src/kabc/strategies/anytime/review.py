@@ -4,13 +4,11 @@
 |--------|----------|--------------------------------------------------------------------------------------------|
 |        | `guess`  | groups of the core as the best expert sees them now, -1 outside                            |
 | C      | `claim`  | an earlier guess that is being proven                                                      |
-|        | `won`    | log factors of late, each arm against each group of the guess, (N, K)                      |
-| G_e    | `won_by` | the same by experts, since the arm joined its group of the guess, (N, K, E)                |
+|        | `won`    | log factors of late, each arm of the core against each group of the guess, (C, K)          |
+| G_e    | `won_by` | the same by experts, since the arm joined its group of the guess, (C, K, E)                |
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,16 +25,17 @@ _CLAIM_GROWTH = 1.25  # samples at a claim over those at the claim before
 class Review:
     """The guess, the claim, and what makes one the other."""
 
-    def __init__(self, shares: ErrorShares, n_arms: int | None = None) -> None:
-        rows = shares.n_arms if n_arms is None else n_arms  # arms without any sample have rows, but no share
+    def __init__(self, shares: ErrorShares, core: Index | None = None) -> None:  # (C,)
+        core = np.arange(shares.n_arms) if core is None else core
         self.guess: Index | None = None  # (N,)
         self.claim: Claim | None = None
         self.doubted = False  # the partition of the core was settled, but one of its groups looks like two
         self.n_claims = 0
         self._shares = shares
         self._n_groups = shares.n_clusters or 0
-        self._won: Array = np.zeros((rows, self._n_groups))
-        self._won_by: Array = np.zeros((rows, self._n_groups, 0))
+        self._core = np.sort(core)
+        self._won: Array = np.zeros((len(core), self._n_groups))
+        self._won_by: Array = np.zeros((len(core), self._n_groups, 0))
 
     @property
     def stands(self) -> bool:
@@ -51,7 +50,7 @@ class Review:
         """The claim to work for: it stands, and no group of it looks like two."""
         return self.claim if self.stands and not self.doubted else None
 
-    def bet(self, blocks: Sequence[Block], batch: Batch, held: Counts, common: Array, pairs: Array) -> None:
+    def bet(self, block: Block, batch: Batch, held: Counts, common: Array, pairs: Array) -> None:
         """Bet each sampled arm against each other group, of the guess and of the claim; nothing without a guess.
 
         `held` (A,) are the samples of the arms before the round, `pairs` (A, A) the log factors of their pairs.
@@ -59,18 +58,17 @@ class Review:
         if self.guess is None:
             return
         arms = batch.arms
-        if self._won_by.shape[-1] != len(blocks):
-            self._won_by = np.zeros((*self._won_by.shape[:2], len(blocks)))
-        log_factors = self._joins(blocks, self.guess[arms])
-        joins = mixed(log_factors, self._won_by[arms] + common)
+        if self._won_by.shape[-1] != block.n_experts:
+            self._won_by = np.zeros((*self._won_by.shape[:2], block.n_experts))
+        rows = np.searchsorted(self._core, arms)
+        log_factors = block.joins(self.guess[arms], self._n_groups)
+        joins = mixed(log_factors, self._won_by[rows] + common)
         if self.claim is not None:
-            claimed = joins if self.stands else mixed(self._joins(blocks, self.claim.labels[arms]), common)
+            others = self.claim.labels[arms]
+            claimed = joins if self.stands else mixed(block.joins(others, self._n_groups), common)
             self.claim.bet(arms, claimed, pairs)
-        self._won[arms] = self._won[arms] * (held / (held + batch.base))[:, None] + joins  # forgets as samples double
-        self._won_by[arms] += log_factors
-
-    def _joins(self, blocks: Sequence[Block], labels: Index) -> Array:  # (A,) -> (A, K, E)
-        return np.stack([block.joins(labels, self._n_groups) for block in blocks], axis=-1)
+        self._won[rows] = self._won[rows] * (held / (held + batch.base))[:, None] + joins  # forgets as samples double
+        self._won_by[rows] += log_factors
 
     def revise(
         self, guess: Index, core: Index, n_samples: int, n_core: int | None = None, *, provable: bool = True
@@ -82,24 +80,32 @@ class Review:
         """
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
-            moved = guess != self.guess
+            moved = (guess != self.guess)[self._core]
             self._won[moved] = self._won_by[moved] = 0.0
         self.guess = guess
         if self.claim is not None and (self.stands or n_samples < _CLAIM_GROWTH * self.claim.n_samples):
             return
         foreign = guess[core, None] != np.arange(self._n_groups)
-        if provable and (self._won[core][foreign] > 0).all():
+        if provable and (self._won[np.searchsorted(self._core, core)][foreign] > 0).all():
             self.n_claims += 1
             self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, n_core or len(core)), n_samples)
 
-    def set_aside(self, dry: Mask, told_apart: Mask) -> None:  # (N,), (N, N)
-        """Go on without arms that cannot be drawn any more. A claim that still needs them is given up."""
+    def set_aside(self, dry: Mask, told_apart: Mask) -> None:  # (N,), (A, A)
+        """Go on without arms that cannot be drawn any more. A claim that still needs them is given up.
+
+        `told_apart` are pairs of the arms of the claim.
+        """
         if self.claim is not None and self.claim.needs(dry, told_apart):
             self.claim = None
         if self.guess is not None:
             claimed = np.zeros_like(dry) if self.claim is None else self.claim.labels >= 0
             self.guess = np.where(dry & ~claimed, -1, self.guess)
 
-    def restart(self) -> None:
+    def restart(self, core: Index) -> None:  # (C,)
         """The core was widened: guess anew. Earlier claims keep their numbers, and with them their error shares."""
+        wider = np.sort(core)
+        rows, won, won_by = np.searchsorted(wider, self._core), self._won, self._won_by
+        self._core = wider
+        self._won, self._won_by = (np.zeros((len(core), *books.shape[1:])) for books in (won, won_by))
+        self._won[rows], self._won_by[rows] = won, won_by
         self.guess = self.claim = None

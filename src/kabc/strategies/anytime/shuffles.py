@@ -20,7 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kabc.core.arrays import Array, Index
-from kabc.core.scores.maps import FeatureMap
+from kabc.core.scores.maps import FeatureMap, all_features
+from kabc.core.scores.whitening import Whitening, solved
 from kabc.strategies.anytime.learning import Batch, fitted_maps
 
 LOOKS = (6, 8, 11, 15, 20, 27, 36, 48)  # samples of each arm
@@ -71,7 +72,8 @@ class Shuffles:
 
     def _p_value(self, batches: Sequence[Batch], n: int) -> float:
         samples, groups = _firsts(batches, self._arms, n), np.repeat(self._groups, n)
-        points = [_whitened(one, samples, groups) for one in fitted_maps(_sorted(samples), self._maps, self._block)]
+        maps = fitted_maps(_sorted(samples), self._maps, self._block)
+        points = [_whitened(features, groups) for features in all_features(maps, samples)]
         rng = np.random.default_rng(n)  # shuffles do not depend on the samples
         few = _rank(points, groups, n, _FIRST, rng)
         return few if few > _SMALL else _rank(points, groups, n, _ALL, rng)
@@ -93,14 +95,13 @@ def _sorted(samples: Array) -> Array:  # (n, d) -> (n, d)
     return np.asarray(samples[np.lexsort(samples.T[::-1])])
 
 
-def _whitened(fitted: FeatureMap, samples: Array, groups: Index) -> Array:  # (n, d), (n,) -> (n, D)
+def _whitened(features: Array, groups: Index) -> Array:  # (n, D), (n,) -> (n, D)
     """Features measured from the mean of their group, in units of the spread within groups."""
-    features = fitted(samples)
-    for group in np.unique(groups):
-        features[groups == group] -= features[groups == group].mean(axis=0)
-    values, vectors = np.linalg.eigh(features.T @ features / len(features))
-    values = np.maximum(values, 0.0)
-    return np.asarray(features @ (vectors / np.sqrt(values + _RIDGE * max(float(values.max()), 1e-12))))
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))  # groups follow each other
+    sizes = np.diff(starts, append=len(groups))
+    centred = features - np.repeat(np.add.reduceat(features, starts) / sizes[:, None], sizes, axis=0)
+    whitening = Whitening(centred.T @ centred / len(centred), _RIDGE)
+    return solved(whitening.factor(_RIDGE), whitening.turned(centred))
 
 
 def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np.random.Generator) -> float:
@@ -125,10 +126,19 @@ def _spreads(points: Array, groups: Index, n: int, orders: Index) -> Array:  # (
     """The largest variance along a line of the means of a group's arms, for each group of several arms."""
     at_once = max(1, _AT_ONCE // points.size)
     parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
-    means = np.concatenate([points[part].reshape(len(part), len(groups), n, -1).mean(axis=2) for part in parts])
+    means = np.concatenate([_means(points, part, n) for part in parts])
     found = []
     for group in np.unique(groups):
         inside = means[:, groups == group]
         if inside.shape[1] > 1:
             found.append(np.linalg.eigvalsh(inside @ inside.transpose(0, 2, 1))[:, -1])
     return np.array(found)
+
+
+def _means(points: Array, orders: Index, n: int) -> Array:  # (C n, D), (B, C n) -> (B, C, D)
+    """The mean of every n points that follow each other, in each order."""
+    from scipy.sparse import csr_array  # loaded on first use
+
+    each = np.arange(0, orders.size + 1, n)
+    table = csr_array((np.full(orders.size, 1 / n), orders.ravel(), each), shape=(len(each) - 1, len(points)))
+    return np.asarray(table @ points).reshape(len(orders), -1, points.shape[1])

@@ -3,22 +3,24 @@
 | symbol | here        | meaning                                                                                  |
 |--------|-------------|------------------------------------------------------------------------------------------|
 | A, B   | `sides`     | +1 for arms of part A, -1 for arms of part B, 0 for arms that are in no split            |
-| d      | `away`      | difference of the whitened means of A and B                                              |
-| s      |             | how much of d is taken for real: the rest is what chance does to the best of many splits |
+| d      | `apart`     | difference of the whitened means of A and B, as weights of the arms                      |
+| s      | `real`      | how much of d is taken for real: the rest is what chance does to the best of many splits |
 | l      | `directions`| score s <phi - m_B - s d / 2, d> of a sample: how much it looks like A                   |
 
-A guess may be as wild as it likes. It is bet on samples that are drawn after it was made.
+Two parts are found by Ward's linkage; single odd arms are the other kind. A guess may be as wild as it likes. It is bet
+on samples that are drawn after it was made.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
-from kabc.core.scores.discriminant import Moments, Space
+from kabc.core.scores.discriminant import Moments, Space, directions
+from kabc.core.scores.linkage import linked
 
 KINDS = 2  # the oddest arm against all others; two parts
 _MOST_LINKED = 300  # arms; linkage needs the distances of all pairs
@@ -26,7 +28,7 @@ _MOST_LINKED = 300  # arms; linkage needs the distances of all pairs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splits:
-    """One split of each group, of each kind, as seen by one scorer."""
+    """T ways to split each group, as seen by one learner: one of each kind for each ridge."""
 
     sides: Index  # (T, N)
     directions: Array  # (D, T, G)
@@ -35,72 +37,108 @@ class Splits:
 
     def scores(self, features: Array, groups: Index) -> Array:  # (n, D), (n,) -> (n, T)
         """l of each sample, by the splits of its own group."""
-        n_features, kinds, n_groups = self.directions.shape
-        all_groups = (features @ self.directions.reshape(n_features, -1)).reshape(-1, kinds, n_groups) - self.offsets
+        n_features, ways, n_groups = self.directions.shape
+        all_groups = (features @ self.directions.reshape(n_features, -1)).reshape(-1, ways, n_groups) - self.offsets
         return np.asarray(all_groups[np.arange(len(features)), :, groups])
 
 
-def guessed(learner: Moments, labels: Index) -> list[Splits]:  # (N,)
-    """A guess for each ridge of a learner; labels are -1 for arms that are in no group."""
-    return [_in_space(space, learner.counts, labels) for space in learner.spaces()]
-
-
-def _in_space(space: Space, counts: Array, labels: Index) -> Splits:  # (N,), (N,)
+def guessed(learners: Sequence[Moments], labels: Index) -> list[Splits]:  # (N,)
+    """Guesses of each learner; labels are -1 for arms that are in no group. All learners have seen the same samples."""
+    spaces = [learner.spaces() for learner in learners]
+    every, counts = [space for some in spaces for space in some], learners[0].counts
+    noise = np.array([space.noise for space in every])
     n_groups = int(labels.max()) + 1
-    sides = np.zeros((KINDS, len(labels)), dtype=np.intp)
-    directions = np.zeros((len(space.basis), KINDS, n_groups))
-    offsets, strength = np.zeros((KINDS, n_groups)), np.zeros((KINDS, n_groups))
+    sides = np.zeros((len(every), KINDS, len(labels)), dtype=np.intp)
+    away = [np.zeros((KINDS, n_groups, space.means.shape[1])) for space in every]
+    offsets, strength = np.zeros((len(every), KINDS, n_groups)), np.zeros((len(every), KINDS, n_groups))
     for group in range(n_groups):
         arms = np.flatnonzero((labels == group) & (counts > 0))
         if len(arms) < 2:
             continue
-        points, weights = space.means[arms], counts[arms]
-        for kind, part in enumerate(_parts(points, weights)):
-            away, offsets[kind, group], strength[kind, group] = _bet_on(points, weights, part, space.noise)
-            sides[kind, arms] = np.where(part, 1, -1)
-            directions[:, kind, group] = space.basis @ away
-    return Splits(sides, directions, offsets, strength)
+        points = [space.means[arms] for space in every]
+        near = _products([some - some.mean(axis=0) for some in points])
+        parts = _parts(points, near, counts[arms])
+        bets = _bets_on(near, _products(points), counts[arms], parts, noise)
+        apart, offsets[:, :, group], strength[:, :, group] = bets
+        sides[:, :, arms] = np.where(parts, 1, -1)
+        for number, some in enumerate(points):
+            away[number][:, group] = apart[number] @ some
+    return [
+        _of_learner(some, sides[at], away[at.start : at.stop], offsets[at], strength[at])
+        for some, at in zip(spaces, _slices(spaces), strict=True)
+    ]
 
 
-def _bet_on(points: Array, weights: Array, part: Mask, noise: float) -> tuple[Array, float, float]:
-    """Direction and offset of the score for A against B, and how far apart they are."""
-    in_a, in_b = weights[part], weights[~part]
-    centre = in_b @ points[~part] / in_b.sum()
-    away = in_a @ points[part] / in_a.sum() - centre
-    error = float(1 / in_a.sum() + 1 / in_b.sum())
-    by_chance = (noise + 2 * _log_choices(part)) * error
-    far = float(away @ away)
-    away = away * (max(0.0, 1 - by_chance / far) if far > 0 else 0.0)  # s d, James and Stein
-    return away, float(away @ centre + 0.5 * away @ away), float(away @ away) / error
+def _slices(spaces: Sequence[Sequence[Space]]) -> list[slice]:
+    """Where the spaces of each learner are among all of them."""
+    ends = np.cumsum([len(some) for some in spaces]).tolist()
+    return [slice(end - len(some), end) for some, end in zip(spaces, ends, strict=True)]
 
 
-def _log_choices(part: Mask) -> float:
+def _of_learner(
+    spaces: Sequence[Space], sides: Index, away: Sequence[Array], offsets: Array, strength: Array
+) -> Splits:  # (R, T, N), R of (T, G, D), (R, T, G), (R, T, G)
+    ways, n_groups = len(spaces) * KINDS, offsets.shape[-1]
+    found = directions(spaces, [one.reshape(KINDS * n_groups, -1) for one in away])
+    return Splits(
+        sides.reshape(ways, -1),
+        found.reshape(-1, ways, n_groups),
+        offsets.reshape(ways, n_groups),
+        strength.reshape(ways, n_groups),
+    )
+
+
+def _bets_on(
+    near: Array, products: Array, weights: Array, parts: Mask, noise: Array
+) -> tuple[Array, Array, Array]:  # (S, m, m), (S, m, m), (m,), (S, T, m), (S,) -> (S, T, m), (S, T), (S, T)
+    """s d as weights of the arms, the offset of the score for A against B, and how far apart they are.
+
+    `products` are those of the means of the arms; `near` those of their differences from a point between them.
+    """
+    in_a, in_b = parts * weights, ~parts * weights
+    of_a, of_b = in_a.sum(axis=2), in_b.sum(axis=2)
+    centre = in_b / of_b[..., None]  # m_B
+    apart = in_a / of_a[..., None] - centre  # d
+    error = 1 / of_a + 1 / of_b
+    far = _product(apart, near, apart)  # |d|^2
+    by_chance = (noise[:, None] + 2 * _log_choices(parts)) * error
+    real = np.maximum(0.0, 1 - np.divide(by_chance, far, out=np.ones_like(far), where=far > 0))  # James and Stein
+    offset = real * _product(apart, products, centre) + 0.5 * real**2 * far
+    return real[..., None] * apart, offset, real**2 * far / error
+
+
+def _products(points: Sequence[Array]) -> Array:  # S of (m, D) -> (S, m, m)
+    return np.stack([some @ some.T for some in points])
+
+
+def _product(left: Array, products: Array, right: Array) -> Array:  # (S, T, m), (S, m, m), (S, T, m) -> (S, T)
+    return np.asarray(((left @ products) * right).sum(axis=2))
+
+
+def _log_choices(parts: Mask) -> Array:  # (S, T, m) -> (S, T)
     """Log of the number of parts of this size, at most of what a cut along a line could choose from."""
-    n, size = len(part), int(part.sum())
-    return min(0.5 * n, math.lgamma(n + 1) - math.lgamma(size + 1) - math.lgamma(n - size + 1))
+    n, sizes = parts.shape[2], parts.sum(axis=2)
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials[sizes] - factorials[n - sizes]))
 
 
-def _parts(points: Array, weights: Array) -> list[Mask]:  # (m, D), (m,) -> KINDS of (m,)
+def _parts(points: Sequence[Array], near: Array, weights: Array) -> Mask:  # S of (m, D), (S, m, m), (m,) -> (S, T, m)
     """Part A of each kind of split. It is neither empty nor everything."""
-    several = _linked(points) if len(points) <= _MOST_LINKED else _along_a_line(points, weights)
-    return [_oddest(points, weights), several]
+    many = len(weights) > _MOST_LINKED
+    two = np.stack([_along_a_line(some, weights) for some in points]) if many else linked(points, 2, "ward") == 0
+    two[two.all(axis=1), 1:] = False  # equal points are not split
+    return np.stack([_oddest(near, weights), two], axis=1)
 
 
-def _oddest(points: Array, weights: Array) -> Mask:
+def _oddest(near: Array, weights: Array) -> Mask:  # (S, m, m), (m,) -> (S, m)
     """The arm that is farthest from all others, in units of its error."""
     total = weights.sum()
-    rest = (weights @ points - weights[:, None] * points) / (total - weights)[:, None]
-    error = 1 / weights + 1 / (total - weights)
-    return np.asarray(np.arange(len(points)) == (np.square(points - rest).sum(axis=1) / error).argmax())
-
-
-def _linked(points: Array) -> Mask:
-    """Two parts by Ward's linkage; single odd arms are the other kind."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import pdist  # linkage itself may take a square table of points for distances, and warn
-
-    part: Mask = fcluster(linkage(pdist(points), "ward"), 2, "maxclust") == 1
-    return part if not part.all() else np.arange(len(points)) == 0  # equal points are not split
+    to_mean = near @ (weights / total)  # (S, m): the mean of all arms
+    away = near.diagonal(axis1=1, axis2=2) - 2 * to_mean + (to_mean @ (weights / total))[:, None]
+    # The difference from the mean of the others is that from the mean of all, times all / others.
+    rest = total - weights
+    far = away / np.square(rest) / (1 / weights + 1 / rest)
+    return np.asarray(np.arange(len(weights)) == far.argmax(axis=1)[:, None])
 
 
 def _along_a_line(points: Array, weights: Array) -> Mask:

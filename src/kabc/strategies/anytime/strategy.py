@@ -155,7 +155,8 @@ class AnytimeKABC(Stepwise):
         found, learning = self._found, self._found.learning
         rows = checked_samples(samples, self._asked, None, learning.columns)
         assert self._asked is not None
-        lesson = learning.read(Batch.of(list(self._asked), in_blocks(rows, self.block)))
+        batch = Batch.of(list(self._asked), in_blocks(rows, self.block))
+        lesson = learning.read(batch, whole=bool(found.in_core[batch.arms].all()))
         # Nothing above changed the state; nothing below can fail.
         if learning.scorers:
             found.bet(lesson)

@@ -5,9 +5,11 @@
 | E_ij   | `log`    | log evidence against the pair now, (N, C): all arms against the arms of the core |
 |        | `best`   | the largest log evidence so far                                                 |
 |        | `limits` | log thresholds (docs/theory.md, section 12)                                     |
-| G_e    | `gains`  | log wealth of each expert on each pair, (N, C, E)                               |
+| G_e    | `gains`  | log wealth of each expert on each pair of the core, (C, C, E)                   |
+|        | `far`    | the same for arms outside, (N, R, E): with the R arms that they are compared with |
 
-If two arms are the same, their evidence is a supermartingale (docs/theory.md, Theorem 11.3).
+If two arms are the same, their evidence is a supermartingale (docs/theory.md, Theorem 11.3). No block has more columns
+than the core has arms, and `far` has one for each group: memory grows with N, not with its square.
 """
 
 from __future__ import annotations
@@ -31,6 +33,15 @@ def mixed(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (
     return betting.mixed_factor(log_factors, betting.fixed_share(gains, _SHARE))
 
 
+def _mixed_of_many(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (...)
+    """The same with few passes over large arrays."""
+    weights = np.exp(gains - gains.max(axis=-1, keepdims=True))
+    weights *= (1 - _SHARE) / weights.sum(axis=-1, keepdims=True)
+    weights += _SHARE / gains.shape[-1]  # they sum to 1, and were fixed before the round
+    top = log_factors.max(axis=-1, keepdims=True)
+    return np.asarray(top[..., 0] + np.log(np.einsum("...e,...e->...", weights, np.exp(log_factors - top))))
+
+
 @dataclass(slots=True, eq=False)
 class Wealth:
     """The books of all pairs. `widened` makes new books; all other changes are made in place."""
@@ -40,7 +51,9 @@ class Wealth:
     best: Array  # (N, C)
     limits: Array  # (N, C)
     told: Counts  # (N, C), the round that told a pair apart, 0 where none has
-    gains: Array  # (N, C, E)
+    gains: Array  # (C, C, E)
+    asked: Index  # (R,), columns that arms outside are compared with
+    far: Array | None = None  # (N, R, E), once an arm outside has bet
     claimed: Mask | None = None  # (N, C), pairs told apart by a claim alone
     unclaimed: tuple[Array, Array] | None = None  # best and limits of these pairs before the claim
     n_core: int = 0  # columns when the claim was proven
@@ -49,17 +62,19 @@ class Wealth:
     def none(cls, n_arms: int) -> Wealth:
         """Before any arm is compared."""
         empty = np.zeros((n_arms, 0))
-        return cls(np.zeros(0, dtype=np.intp), empty, empty, empty, empty.astype(np.int64), np.zeros((n_arms, 0, 0)))
+        nobody = np.zeros(0, dtype=np.intp)
+        return cls(nobody, empty, empty, empty, empty.astype(np.int64), np.zeros((0, 0, 0)), nobody)
 
     def widened(self, compared: Index, limit: float) -> Wealth:  # (C',)
         """The same books with more arms compared, which come after the earlier ones; new pairs get this limit."""
         before = len(self.compared)
-        wide = ((0, 0), (0, len(compared) - before))
+        more = (0, len(compared) - before)
+        wide = ((0, 0), more)
         limits = np.pad(self.limits, wide, constant_values=limit)
         newcomers = compared[before:]
         limits[newcomers] = np.maximum(limits[newcomers], limit)  # their rows in earlier columns
         books = (np.pad(self.log, wide), np.pad(self.best, wide), limits, np.pad(self.told, wide))
-        return Wealth(compared, *books, np.pad(self.gains, (*wide, (0, 0))))
+        return Wealth(compared, *books, np.pad(self.gains, (more, more, (0, 0))), np.arange(len(compared)))
 
     # ------------------------------------------------------------ experts
 
@@ -67,8 +82,13 @@ class Wealth:
         """What experts have won on average on the pairs that look different: whom to trust on all pairs."""
         if self.gains.shape[-1] != n_experts:
             return np.zeros(n_experts)  # no bet yet
-        different = self.gains.max(axis=-1, initial=0.0) > 0.5 * math.log(n_experts)
-        return self.gains[different].mean(axis=0) if different.any() else np.zeros(n_experts)
+        total, count = np.zeros(n_experts), 0
+        for gains in (self.gains, self.far):
+            if gains is not None:
+                different = gains.max(axis=-1, initial=0.0) > 0.5 * math.log(n_experts)
+                total += different.ravel().astype(np.float64) @ gains.reshape(-1, n_experts)
+                count += int(np.count_nonzero(different))
+        return total / max(count, 1)
 
     @property
     def n_experts(self) -> int:
@@ -82,22 +102,54 @@ class Wealth:
 
     # ------------------------------------------------------------ bets
 
-    def bet(self, arms: Index, blocks: Sequence[Block], common: Array) -> Array:  # (A,), E of them, (E,) -> (A, P)
-        """Multiply the evidence of all sampled arms with the sampled arms of the core; returns the log factors.
+    def bet(
+        self, arms: Index, block: Block, common: Array, *, only_outside: bool = False
+    ) -> Array:  # (A,), (E,) -> (P, P)
+        """Multiply the evidence of all sampled arms with the sampled arms of the core.
 
-        Columns of the answer are the P sampled arms of the core, in the order of `arms`.
+        Returns the log factors of the P sampled arms of the core with each other, in the order of `arms`. With
+        `only_outside` these arms have bet already: they are here because the others are compared with them.
         """
+        if self.n_experts != block.n_experts:
+            self.gains, self.far = np.zeros((*self.gains.shape[:2], block.n_experts)), None
         columns, partners = self._sampled(arms)
-        log_factors = np.stack([block.pairs(partners) for block in blocks], axis=-1)  # (A, P, E)
-        log_factors[partners, np.arange(len(partners))] = 0.0  # an arm is not compared with itself
-        if self.n_experts != len(blocks):
-            self.gains = np.zeros((*self.gains.shape[:2], len(blocks)))
-        at = np.ix_(arms, columns)
-        factors = mixed(log_factors, self.gains[at] + common)
+        if len(partners) < len(arms):
+            self._bet_outside(arms, columns, partners, block, common)
+        if only_outside or not len(partners):
+            return np.zeros((0, 0))
+        return self._bet_in_core(arms, columns, partners, block, common)
+
+    def _bet_in_core(
+        self, arms: Index, columns: Index, partners: Index, block: Block, common: Array
+    ) -> Array:  # (A,), (P,), (P,), (E,) -> (P, P)
+        whole = len(partners) == len(arms)
+        places = partners if whole else np.arange(len(partners))
+        log_factors = (block if whole else block.of(partners)).pairs(places)[places]  # (P, P, E)
+        log_factors[np.arange(len(places)), np.arange(len(places))] = 0.0  # an arm is not compared with itself
+        at, own = np.ix_(arms[partners], columns), np.ix_(columns, columns)
+        factors = mixed(log_factors, self.gains[own] + common)
         self.log[at] += factors
-        self.gains[at] += log_factors
-        np.maximum(self.best, self.log, out=self.best)
-        return factors[:, partners.argsort()]
+        self.gains[own] += log_factors
+        self.best[at] = np.maximum(self.best[at], self.log[at])
+        back = partners.argsort()
+        return factors[np.ix_(back, back)]
+
+    def _bet_outside(
+        self, arms: Index, columns: Index, partners: Index, block: Block, common: Array
+    ) -> None:  # (A,), (P,), (P,), (E,)
+        """Arms outside against those of the sampled arms of the core that they are compared with."""
+        if self.far is None:
+            self.far = np.zeros((len(self.log), len(self.asked), block.n_experts))
+        slot = np.full(len(self.compared), -1, dtype=np.intp)
+        slot[self.asked] = np.arange(len(self.asked))
+        outside, answer = np.setdiff1d(np.arange(len(arms)), partners), slot[columns] >= 0
+        log_factors = block.pairs(partners[answer])[outside]  # (O, P, E)
+        rows, columns = arms[outside], columns[answer]
+        at, own = np.ix_(rows, columns), np.ix_(rows, slot[columns])
+        factors = _mixed_of_many(log_factors, self.far[own] + common)
+        self.log[at] += factors
+        self.far[own] += log_factors
+        self.best[at] = np.maximum(self.best[at], self.log[at])
 
     def _sampled(self, arms: Index) -> tuple[Index, Index]:  # (A,) -> (P,), (P,)
         """Columns of the sampled arms of the core, and the places of these arms among the sampled ones."""
@@ -134,6 +186,7 @@ class Wealth:
         if len(outside):
             self.limits[outside] = np.inf
             self.limits[outside[:, None], list(representatives)] = limit
+            self.asked, self.far = np.array(representatives, dtype=np.intp), None
 
     # ------------------------------------------------------------ representatives that run dry
 
@@ -145,8 +198,9 @@ class Wealth:
         books = self if arm in self.compared else self._with_column(arm)
         (new,), (old,) = (np.flatnonzero(books.compared == one) for one in (arm, before))
         outside = np.setdiff1d(np.arange(len(books.log)), books.compared)
-        for block in (books.log, books.best, books.limits, books.told, books.gains):
+        for block in (books.log, books.best, books.limits, books.told):
             block[outside, new] = block[outside, old]
+        books.asked = np.where(books.asked == old, new, books.asked)  # what experts have won stays where it is
         return books
 
     def _with_column(self, arm: int) -> Wealth:
@@ -157,12 +211,15 @@ class Wealth:
             np.pad(self.best, wide),
             np.pad(self.limits, wide, constant_values=np.inf),
             np.pad(self.told, wide),
-            np.pad(self.gains, (*wide, (0, 0))),
         )
         for block in blocks:
             block[self.compared, -1] = block[arm, :-1]  # a pair has one evidence
+        gains = np.pad(self.gains, ((0, 1), (0, 1), (0, 0)))
+        if self.far is not None:
+            gains[self.asked, -1] = gains[-1, self.asked] = self.far[arm]
         claimed = None if self.claimed is None else np.pad(self.claimed, wide)
-        return Wealth(np.append(self.compared, arm), *blocks, claimed, self.unclaimed, self.n_core)
+        compared = np.append(self.compared, arm)
+        return Wealth(compared, *blocks, gains, self.asked, self.far, claimed, self.unclaimed, self.n_core)
 
     # ------------------------------------------------------------ what was told apart
 
@@ -177,9 +234,16 @@ class Wealth:
         return self.told[self.compared] > 0
 
     def all_apart(self) -> Mask:  # (N, N)
-        """Pairs told apart, with a row and a column for every arm."""
+        """Pairs told apart, with a row and a column for every arm: where all arms are in the core."""
         square = np.zeros((len(self.log), len(self.log)), dtype=np.bool_)
         square[:, self.compared] = self.told > 0
+        return square | square.T
+
+    def apart_among(self, arms: Index) -> Mask:  # (A,) -> (A, A)
+        """Pairs told apart among some arms of the core."""
+        column = np.zeros(len(self.log), dtype=np.intp)
+        column[self.compared] = np.arange(len(self.compared))
+        square = self.told[np.ix_(arms, column[arms])] > 0
         return square | square.T
 
     def evidence(self, counts: Counts, *, copied: bool = True, claim_holds: bool = True) -> Evidence:  # (N,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from kabc.core.words import counted
 from kabc.strategies.answers import Guarantee, Status
@@ -93,8 +92,7 @@ def _claim(shares: ErrorShares, status: Status | None, claimed: bool) -> str:
 def _pairs(shares: ErrorShares, core: Core) -> list[str]:
     """The thresholds of pairs, one for each stage of the core."""
     lines = []
-    for stage in range(1, core.stage + 1):
-        size = replace(core, stage=stage).size
+    for stage, size in enumerate(core.sizes, 1):
         whose = "" if size == shares.n_arms and stage == 1 else f" of the first {size:,} arms"
         lines.append(
             f"{'a pair' if stage == 1 else 'a later pair'}{whose} is told apart when its evidence reaches "

@@ -37,6 +37,7 @@ class SameClaim:
         self.labels, self.number, self.alpha, self._ruler = labels, number, alpha, ruler
         self.across, self._differ = across, PoolWealth(len(across))
         self.proven_at: int | None = None  # samples of an arm when it was seen to be proven, if it had to wait
+        self.same_at: int | None = None  # samples of an arm when all arms were proven to be near their groups
         self.pools = {group: pool_of(labels, group) for group in range(int(labels.max()) + 1)}
         sizes = np.bincount(labels[labels >= 0])
         self.about = np.flatnonzero((labels >= 0) & (sizes[labels] > 1))  # arms with a statement

@@ -35,8 +35,8 @@ class Differences:
         """Bet on the pairs of a round, with scores that were fixed before it."""
         part = lesson if self.complete else self._of_compared(lesson)
         if len(part.batch.arms) > 1:
-            blocks = self.learning.blocks(part, len(self.dry))
-            self.wealth.bet(part.batch.arms, blocks, self.wealth.common_gains(len(blocks)))
+            block = self.learning.block(part, len(self.dry))
+            self.wealth.bet(part.batch.arms, block, self.wealth.common_gains(block.n_experts))
 
     def _of_compared(self, lesson: Lesson) -> Lesson:
         """A round without the arms that are not compared."""

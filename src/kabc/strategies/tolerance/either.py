@@ -133,6 +133,8 @@ class Either(Stepwise):
     def _how(self) -> Status | None:
         if "decided" in (self.exact.status, self.within.status):
             return "decided"
+        if self.within.status == "stalled" and not self.exact.stopped:
+            return None
         return self.within.status  # without an exact answer the tolerance goes on
 
     @property

@@ -107,7 +107,7 @@ def _discriminants(
     total = (means[pool] * counts[pool][:, None]).sum(axis=0) - out * means[arms]
     of_pool = total / np.maximum(counts[pool].sum() - out, 1.0)
     offsets = 0.5 * (np.square(means[arms]).sum(axis=1) - np.square(of_pool).sum(axis=1))
-    return space.basis @ (means[arms] - of_pool).T, offsets
+    return space.directions(means[arms] - of_pool), offsets
 
 
 def _log_factor(x: Array, y: Array, m: Array, inside: Mask) -> Array:  # (S, b), (P b, S), (S,), (S,) -> (S,)

@@ -8,7 +8,8 @@
 |        | `claim.py`   | groups are claimed: each arm is bet to be close to its group, and to differ from others   |
 |        | `margins.py` | bounds on the distance of each pair                                                       |
 
-It stops when every arm is proven to be within the tolerance of its group, and groups are proven to differ. Errors:
+It stops when every arm is proven to be within the tolerance of its group, and groups are proven to differ. It ends
+"stalled" if the latter never happens: a pair was told apart by bad luck, or groups differ too little to see. Errors:
 `shares.py`. Proofs: docs/theory.md, section 25.
 """
 
@@ -52,6 +53,7 @@ from kabc.strategies.tolerance.verdicts import verdicts_of
 
 SETTLED = 1.15  # n over n when other groups were last seen, before a new claim is made
 PATIENCE = 2.0  # a proven claim waits for suspects until there are so many times the samples
+HOPELESS = 10.0  # so many times the samples after arms are proven near their groups, groups should have been told apart
 _TINY = 0.5  # an arm that runs dry with less than this part of the median samples is set aside
 
 
@@ -246,6 +248,11 @@ class ToleranceKABC(Stepwise):
             if claim.proven and not self._waits(claim) and not looks_apart(self._seen(), claim.labels):
                 self.claim, self._status = claim, "decided"
                 return
+        presumed = self._claims.find(self._presumed)
+        if presumed is not None and presumed.same:
+            presumed.same_at = presumed.same_at or self._n_of_arm
+            if self._n_of_arm >= HOPELESS * presumed.same_at:
+                self._status = "stalled"
 
     def _presume(self) -> None:
         """Which groups there seem to be, without arms that seem to differ from the rest of theirs: claim them."""

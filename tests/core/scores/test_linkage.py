@@ -1,0 +1,59 @@
+"""Linkage of many spaces at once is scipy's linkage of each of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+
+from kabc.core.scores import linkage as module
+from kabc.core.scores.linkage import linked
+
+METHODS: tuple[Literal["average", "ward"], ...] = ("average", "ward")
+
+
+def by_scipy(points: NDArray[np.float64], n_groups: int, method: Literal["average", "ward"]) -> list[int]:
+    found: list[int] = (fcluster(linkage(pdist(points), method), n_groups, "maxclust") - 1).tolist()
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [3, 4, 7, 12, 25])
+def test_groups_and_their_numbers_are_those_of_scipy(method: Literal["average", "ward"], n: int) -> None:
+    rng = np.random.default_rng(n)
+    for n_groups in range(2, min(n, 9)):
+        points = [rng.normal(size=(n, columns)) for columns in (1, 2, 2, 3, 9)]
+        found = linked(points, n_groups, method)
+        assert found.tolist() == [by_scipy(some, n_groups, method) for some in points]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_many_points_have_the_same_groups_as_few(
+    method: Literal["average", "ward"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = list(np.random.default_rng(0).normal(size=(4, 30, 2)))
+    few = linked(points, 4, method)
+    monkeypatch.setattr(module, "_FEW", 0)
+    assert np.array_equal(linked(points, 4, method), few)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_merges_that_are_equally_far_are_made_together(method: Literal["average", "ward"]) -> None:
+    alike = np.ones((5, 2))
+    apart = np.array([[0.0], [0.0], [8.0], [8.0], [8.0], [20.0]])
+    assert linked([alike], 2, method).tolist() == [[0] * 5] == [by_scipy(alike, 2, method)]
+    assert len(np.unique(linked([apart], 5, method))) == 3 == len(set(by_scipy(apart, 5, method)))
+
+
+def test_as_many_groups_as_points_leave_every_point_to_itself() -> None:
+    assert linked([np.zeros((3, 1))] * 2, 3, "average").tolist() == [[0, 1, 2]] * 2
+
+
+def test_points_that_look_like_a_table_of_distances_are_points() -> None:
+    square = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [9.0, 9.0, 0.0]])  # symmetric, with a diagonal of zeros
+    (labels,) = linked([square], 2, "average")
+    assert labels[0] == labels[1] != labels[2]

@@ -1,0 +1,64 @@
+"""Whitening by a tridiagonal form is whitening by eigenvalues and eigenvectors, which are used here."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kabc.core.scores.whitening import Whitening, solved
+
+Array = NDArray[np.float64]
+RIDGES = (1e-3, 1e-2, 1e-1)
+
+
+def covariance(columns: int, samples: int, seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(samples, columns)) @ rng.normal(size=(columns, columns))
+    return np.asarray(rows.T @ rows / samples)
+
+
+def by_eigenvalues(table: Array, ridge: float) -> tuple[Array, float]:
+    """(C + gamma)^-1 and the sum of lambda / (lambda + gamma)."""
+    values, vectors = np.linalg.eigh(table)
+    values = np.maximum(values, 0.0)
+    gamma = ridge * max(float(values.max()), 1e-12)
+    return (vectors / (values + gamma)) @ vectors.T, float((values / (values + gamma)).sum())
+
+
+def close(found: Array, expected: Array) -> bool:
+    return bool(np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max())
+
+
+CASES = {
+    "one column": covariance(1, 9),
+    "two columns": covariance(2, 9),
+    "some": covariance(20, 200),
+    "more columns than samples": covariance(40, 12),
+    "nothing": np.zeros((3, 3)),
+    "one column of nothing": np.zeros((1, 1)),
+    "only rounding, and indefinite": 1e-14 * (covariance(6, 9) - covariance(6, 9, 1)),
+}
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("n_points", [1, 5, 70])
+def test_products_and_directions_are_those_of_the_inverse(name: str, ridge: float, n_points: int) -> None:
+    table = CASES[name]
+    points = np.random.default_rng(2).normal(size=(n_points, len(table)))
+    inverse, noise = by_eigenvalues(table, ridge)
+    made = Whitening(table, min(RIDGES))
+    factor = made.factor(ridge)
+    whitened = solved(factor, made.turned(points))
+    assert close(whitened @ whitened.T, points @ inverse @ points.T)
+    assert close(made.turned_back(solved(factor, whitened, transposed=True)), points @ inverse)
+    assert made.noise(ridge) == pytest.approx(noise, rel=1e-9, abs=1e-12)
+
+
+def test_it_can_be_kept() -> None:
+    made = Whitening(CASES["some"], 1e-3)
+    points = np.eye(20)
+    assert np.array_equal(pickle.loads(pickle.dumps(made)).turned(points), made.turned(points))

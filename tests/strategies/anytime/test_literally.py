@@ -1,0 +1,130 @@
+"""Small seeded runs, with every score and every bet computed once more: one expert, one pair, one sample at a time.
+
+Scores by eigenvectors and scipy's groups, bets by the formulas of docs/theory.md (section 11), in plain loops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
+
+from kabc import AnytimeKABC
+from kabc.core.scores.discriminant import RIDGES
+from kabc.core.scores.maps import FeatureMap
+
+Array = NDArray[Any]
+SHARE = 0.05
+
+
+class Literal:
+    """The evidence of all pairs of a strategy whose core is all arms, followed from outside."""
+
+    def __init__(self, strategy: AnytimeKABC) -> None:
+        self.strategy, n = strategy, strategy.n_arms
+        self.samples: list[tuple[int, Array]] = []
+        self.experts: list[tuple[FeatureMap, Array, Array, list[int], float]] = []
+        self.log, self.gains = np.zeros((n, n)), np.zeros((n, n, 0))
+
+    def follow(self, drawn: dict[int, Array]) -> None:
+        """Bet on a round, have the strategy do so too, and learn from it."""
+        cap = math.log1p(len(self.samples) / (self.strategy.n_clusters or self.strategy.n_arms))
+        if self.experts:
+            self._bet(drawn, cap)
+        self.strategy.tell(drawn)
+        self.samples += [(arm, row) for arm, rows in drawn.items() for row in rows]
+        if not self.strategy.stopped:
+            self.experts = [
+                one for learner in self.strategy._found.learning.learners for one in self._taught(learner.map)
+            ]
+
+    def _taught(self, feature_map: FeatureMap) -> list[tuple[FeatureMap, Array, Array, list[int], float]]:
+        features = feature_map(np.array([row for _, row in self.samples]))
+        owners = np.array([arm for arm, _ in self.samples])
+        n = self.strategy.n_arms
+        means = np.array([features[owners == arm].mean(axis=0) for arm in range(n)])
+        left = features - means[owners]
+        values, vectors = np.linalg.eigh(left.T @ left / max(1, len(owners) - n))
+        values = np.maximum(values, 0.0)
+        made = []
+        for ridge in RIDGES:
+            basis = vectors / np.sqrt(values + ridge * max(float(values.max()), 1e-12))
+            labels = self._groups(means @ basis)
+            numbers = range(max(labels) + 1)
+            inside = [np.isin(owners, [arm for arm in range(n) if labels[arm] == group]) for group in numbers]
+            centres = np.array([features[mask].mean(axis=0) if mask.any() else 0 * means[0] for mask in inside]) @ basis
+            weights, offsets = basis @ centres.T, 0.5 * np.array([centre @ centre for centre in centres])
+            made += [(feature_map, weights, offsets, labels, scale) for scale in (0.5, 1.0)]
+        return made
+
+    def _groups(self, whitened: Array) -> list[int]:
+        """Those that the strategy takes for granted, or average linkage."""
+        known, n_groups = self.strategy._found._taught()
+        if (known >= 0).all():
+            return [int(label) for label in known]
+        merges = linkage(pdist(whitened), "average")
+        return [int(label) - 1 for label in fcluster(merges, n_groups, "maxclust")]
+
+    def _bet(self, drawn: dict[int, Array], cap: float) -> None:
+        n, n_experts = len(self.log), len(self.experts)
+        if not self.gains.shape[2]:
+            self.gains = np.zeros((n, n, n_experts))
+        different = [
+            self.gains[i, j] for i in range(n) for j in range(n) if self.gains[i, j].max() > 0.5 * math.log(n_experts)
+        ]
+        common = np.mean(different, axis=0) if different else np.zeros(n_experts)
+        scores = [
+            {arm: scale * (one(rows) @ weights - offsets) for arm, rows in drawn.items()}
+            for one, weights, offsets, _, scale in self.experts
+        ]
+        for i in drawn:
+            for j in drawn:
+                if i == j:
+                    continue
+                factors = [
+                    _log_factor(scores[e][i], scores[e][j], labels[i], labels[j], math.inf if scale == 1 else cap)
+                    for e, (_, _, _, labels, scale) in enumerate(self.experts)
+                ]
+                trust = [math.exp(value - max(self.gains[i, j] + common)) for value in self.gains[i, j] + common]
+                weights = [(1 - SHARE) * value / sum(trust) + SHARE / n_experts for value in trust]
+                self.log[i, j] += math.log(sum(w * math.exp(f) for w, f in zip(weights, factors, strict=True)))
+                self.gains[i, j] += factors
+
+
+def _log_factor(mine: Array, theirs: Array, g: int, h: int, cap: float) -> float:
+    """Bets on each sample of two arms of groups g and h: products of 2 sigmoid(l)."""
+    total = 0.0
+    for x, y in zip(mine, theirs, strict=True):
+        for value in (x[g] - x[h], y[h] - y[g]):
+            capped = min(cap, max(-cap, float(value)))
+            total += math.log(2 / (1 + math.exp(-capped))) if capped > -700 else math.log(2) + capped
+    return total
+
+
+Law = Callable[[int, int, np.random.Generator], Array]
+LAWS: dict[str, tuple[int, int | None, Law]] = {
+    "means in the plane": (6, 3, lambda arm, n, rng: rng.normal((2.0 * (arm % 3), 0.0), 1.0, (n, 2))),
+    "spreads": (4, 2, lambda arm, n, rng: rng.normal(0.0, 1.0 + 3.0 * (arm % 2), (n, 1))),
+    "K unknown": (4, None, lambda arm, n, rng: rng.normal((3.0 * (arm % 2),) * 3, 1.0, (n, 3))),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_evidence_of_a_seeded_run_is_that_of_plain_loops(name: str) -> None:
+    n_arms, n_clusters, draw = LAWS[name]
+    strategy, rng = AnytimeKABC(n_arms, n_clusters, 0.05), np.random.default_rng(3)
+    literal = Literal(strategy)
+    for _ in range(14):
+        if strategy.stopped:
+            break
+        literal.follow({arm: draw(arm, n, rng) for arm, n in strategy.ask().items()})
+        books = strategy._found.wealth
+        found = books.log[:, np.argsort(books.compared)]
+        np.testing.assert_allclose(found, literal.log, rtol=1e-9, atol=1e-9)
+    assert np.abs(literal.log).max() > 1
