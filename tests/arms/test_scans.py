@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kabc.arms.base import Arm
+from kabc.arms.cells import Cell, Scan
 from kabc.arms.frames import open_frame
-from kabc.arms.scans import Cell, RowBuffer, Scan, TableArm
+from kabc.arms.scans import RowBuffer, TableArm
 from kabc.arms.tables import table_arms
 from kabc.arms.values import Encoder, Kind
 from kabc.arms.workspace import Workspace

@@ -1,12 +1,14 @@
 """A study that tests have workers for, in threads or as processes of their own.
 
-As a program: `python -m tests.running.crew STORE [OPTIONS]` works for the study until it ends.
+As a program: `python -m tests.running.crew STORE [OPTIONS]` works for the study until it ends. The store may be the
+URL of a server, whose token is in KABC_TOKEN.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -27,6 +29,7 @@ from kabc.running.steps import Stepper
 from kabc.running.work import work
 from kabc.running.worker import Worker
 from kabc.running.workers import Workers
+from kabc.server.client import open_server
 from kabc.storage.contract import Storage
 from kabc.storage.memory import MemoryStorage
 from kabc.study.ledger import Ledger
@@ -149,7 +152,9 @@ def main() -> None:
         time.time = lambda: right() + given.clock
     made = (pools() if given.pools else arms()) | ({"a": waiting(MEANS["a"], given.waits)} if given.waits else {})
     served = {name: made[name] for name in given.serves.split(",")}
-    print(json.dumps(asdict(work(given.store, given.study, served, lease_seconds=given.lease, progress=False))))
+    by_url = given.store.startswith("http")
+    store = open_server(given.store, os.environ["KABC_TOKEN"]) if by_url else given.store
+    print(json.dumps(asdict(work(store, given.study, served, lease_seconds=given.lease, progress=False))))
 
 
 if __name__ == "__main__":

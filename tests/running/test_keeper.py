@@ -124,10 +124,10 @@ def test_a_run_that_holds_a_function_has_no_snapshot_and_is_replayed(tmp_path: P
 
 
 @pytest.mark.parametrize(("room", "long", "kept"), [(0.5, 600.0, False), (float("inf"), 600.0, True), (0.5, 0.0, True)])
-def test_a_snapshot_that_takes_more_room_than_half_of_the_samples_is_kept_only_where_replaying_takes_long(
+def test_a_large_snapshot_that_takes_more_room_than_half_of_the_samples_is_kept_only_where_replaying_takes_long(
     room: float, long: float, kept: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The usual strategy keeps all samples, so its snapshots are larger than these."""
+    monkeypatch.setattr(keeper, "SMALL", 0)
     monkeypatch.setattr(keeper, "ROOM", room)
     monkeypatch.setattr(keeper, "LONG", long)
     arms, question = QUESTIONS["anytime"]
@@ -138,5 +138,22 @@ def test_a_snapshot_that_takes_more_room_than_half_of_the_samples_is_kept_only_w
 
 def test_room_is_weighed_against_time() -> None:
     assert keeper.LONG == 600.0
-    assert keeper.worth_it(50, 0, keeper.LONG)
-    assert not keeper.worth_it(50, 0, keeper.LONG - 1)
+    large = keeper.SMALL + 1
+    assert keeper.worth_it(large, 0, keeper.LONG)
+    assert not keeper.worth_it(large, 0, keeper.LONG - 1)
+    assert keeper.worth_it(keeper.SMALL, 0, 0.0)
+
+
+def test_a_snapshot_does_not_hold_the_samples_again(tmp_path: Path) -> None:
+    """They are in the store. 600,000 bytes of samples are more than all that it learned."""
+    columns = 40
+    arms = dict.fromkeys("abc", lambda n, rng: rng.normal(0.0, 1.0, (n, columns)))
+    study = kabc.create_study(
+        "own", arms=list(arms), n_clusters=2, seed=3, storage=tmp_path / "kabc.db", max_samples=2_400, strategy="kabc"
+    )
+    result = study.run(arms, progress=False)
+    kept = study.storage.load_snapshot(study.record.id)
+    assert kept is not None
+    sample_bytes = 8 * columns * result.n_samples
+    assert sample_bytes > 600_000
+    assert len(kept[1]) < 0.25 * sample_bytes

@@ -265,7 +265,7 @@ def test_the_answer_so_far_counts_whole_rounds_and_says_what_is_unused() -> None
         assert ask is not None
         study.tell(ask, ask.rng.normal(MEANS[str(ask.arm)], 1.0, ask.count))
     found = study.result()
-    assert found.status == "interrupted" and not found.certified
+    assert found.status == "unfinished" and not found.certified
     assert len(found.rounds) == 3
     assert found.n_unused > 0 and found.n_samples == found.rounds[-1].n_samples + found.n_unused
     assert study.status == "running"
@@ -292,6 +292,18 @@ def test_a_run_ends_when_the_study_is_paused_and_goes_on_later(plain: kabc.Resul
     stopped = study.run(normals(), progress=False, on_round=pause)
     assert stopped.status == "interrupted" and study.status == "paused"
     study.resume()
+    assert same(study.run(normals(), progress=False), plain)
+
+
+def test_a_study_that_is_stopped_has_the_answer_so_far_and_a_new_budget_lets_it_go_on(plain: kabc.Result) -> None:
+    study = made(MemoryStorage())
+    study.run(normals(), progress=False, on_round=lambda seen: study.pause(by="ann") if seen.number == 2 else None)
+    stopped = study.stop(by="ann")
+    assert (stopped.status, study.status) == ("interrupted", "ended")
+    assert study.result() == stopped == study.stop()  # once is enough
+    notes = study.storage.notes(study.record.id)
+    assert [(one.kind, one.body.get("by")) for one in notes] == [("paused", "ann")] * 2 + [("stopped", "ann")]
+    study.raise_budget(10_000)
     assert same(study.run(normals(), progress=False), plain)
 
 

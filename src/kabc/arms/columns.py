@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from kabc.arms.cells import NUMBERS, STRINGS, TIMES
 from kabc.arms.rows import Rows, check_names
-from kabc.arms.scans import NUMBERS, STRINGS, TIMES
 from kabc.arms.values import Kind, string_kind
 from kabc.arms.words import listed
 from kabc.arms.workspace import quoted, readable
@@ -15,7 +15,7 @@ from kabc.core.errors import SettingsError
 from kabc.core.words import counted
 
 _MOST_COLUMNS = 20  # used as values when values= is not given
-_INFERENCE_ROWS = 100_000  # that decide whether strings are categories or text
+INFERENCE_ROWS = 100_000  # that decide whether strings are categories or text
 
 
 def arm_column(rows: Rows, arm: str | None) -> str:
@@ -134,7 +134,7 @@ def _string_kinds(rows: Rows, columns: list[str]) -> dict[str, Kind]:
     ]
     names = ", ".join(map(quoted, columns))
     ((*seen,),) = rows.workspace.rows(
-        f"SELECT {', '.join(parts)} FROM (SELECT {names} FROM {rows.relation} LIMIT {_INFERENCE_ROWS})"
+        f"SELECT {', '.join(parts)} FROM (SELECT {names} FROM {rows.relation} LIMIT {INFERENCE_ROWS})"
     )
     kinds: dict[str, Kind] = {}
     for column, given, different, numbers in zip(columns, seen[0::3], seen[1::3], seen[2::3], strict=True):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
-from kabc.arms.scans import Scan
+from kabc.arms.cells import Scanning
 from kabc.arms.values import Missing, infinite_values, missing_values, not_a_number
 from kabc.arms.words import listed
-from kabc.arms.workspace import quoted
 from kabc.core.errors import ArmError
 from kabc.core.words import counted
 
@@ -26,13 +24,15 @@ def _in_order(digits: str) -> tuple[int, str]:
     return len(shortest), shortest
 
 
-def rows_of_arms(scan: Scan, arm: str, missing: Missing, expected: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+def rows_of_arms(
+    scan: Scanning, arm: str, missing: Missing, expected: Sequence[str]
+) -> tuple[dict[str, int], list[str]]:
     """How many rows of each arm can be drawn, and notes about the others. Every value is checked."""
     usual = " AND ".join(cell.usual for cell in scan.cells)
-    table = _tally(scan, f"coalesce({usual}, false)")
+    table = scan.tally(f"coalesce({usual}, false)")
     total = sum(row[1] for row in table)
     if not total and not expected:
-        raise ArmError(f"{scan.rows.name} has no rows; pass a table with at least 2 arms and 2 rows for each")
+        raise ArmError(f"{scan.name} has no rows; pass a table with at least 2 arms and 2 rows for each")
     nameless = sum(row[1] for row in table if row[0] is None)
     if nameless:
         raise ArmError(
@@ -42,29 +42,18 @@ def rows_of_arms(scan: Scan, arm: str, missing: Missing, expected: Sequence[str]
     absent: dict[str, int] = {}
     if sum(row[2] for row in table) < total:
         absent = _unusual(scan, missing, total)
-        table = _tally(scan, scan.kept)
+        table = scan.tally(scan.kept)
     counts = dict.fromkeys(expected, 0) | {row[0]: row[2] for row in table}
-    _enough(counts, arm, scan.rows.name, missing)
+    _enough(counts, arm, scan.name, missing)
     return counts, _missing_note(absent, total - sum(counts.values()), missing)
 
 
-def _tally(scan: Scan, test: str) -> list[tuple[Any, ...]]:
-    """For each arm: its name, its number of rows, and how many of them pass a test."""
-    return scan.rows.workspace.rows(
-        f"SELECT {scan.arm}, count(*), count(*) FILTER ({test}) FROM {scan.rows.relation} GROUP BY 1"
-    )
-
-
-def _unusual(scan: Scan, missing: Missing, total: int) -> dict[str, int]:
+def _unusual(scan: Scanning, missing: Missing, total: int) -> dict[str, int]:
     """How many values are missing in each column. An error for values that are never allowed."""
-    rows = scan.rows
-    tests = [f"count(*) FILTER ({t})" for cell in scan.cells for t in (cell.missing, cell.infinite, cell.rubbish)]
-    ((*seen,),) = rows.workspace.rows(f"SELECT {', '.join(tests)} FROM {rows.relation}")
+    seen = scan.counts([test for cell in scan.cells for test in (cell.missing, cell.infinite, cell.rubbish)])
     for cell, absent, infinite, rubbish in zip(scan.cells, seen[0::3], seen[1::3], seen[2::3], strict=True):
         if rubbish:
-            ((first,),) = rows.workspace.rows(
-                f"SELECT {quoted(cell.column)} FROM {rows.relation} WHERE {cell.rubbish} ORDER BY {rows.key} LIMIT 1"
-            )
+            first = scan.examples(cell.column, cell.rubbish)[0]
             raise not_a_number(cell.column, first)
         if infinite:
             raise infinite_values(cell.column, infinite)

@@ -15,7 +15,7 @@ from kabc.arms.saved import refuse_saved_answer
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted, readable
 from kabc.core.errors import ArmError, SettingsError
 
-_FILE_ROWS = 1 << 40  # more rows than a file has: numbers the rows of several files
+FILE_ROWS = 1 << 40  # more rows than a file has: numbers the rows of several files
 _READERS = {
     ".csv": "read_csv({files}, header=true, sample_size=-1)",
     ".tsv": "read_csv({files}, header=true, sample_size=-1, delim='\\t')",
@@ -46,21 +46,37 @@ def open_files(patterns: list[str], as_text: str | None = None) -> Rows:
     with readable(name):
         if form in _ARROW:
             return _copied_arrow(workspace, files, name)
-        # escaped, because DuckDB would read a bracket in a path as a pattern
-        listed = "[" + ", ".join(literal(glob.escape(file)) for file in files) + "]"
+        listed = _listed(files)
         relation = _READERS[form].format(files=listed)
         check_names(_names_as_written(workspace, form, files[0]), name)
         if form == ".parquet":
-            types = column_types(workspace, relation)
-            del types["file_row_number"]
-            key = f"file_index::BIGINT * {_FILE_ROWS} + file_row_number" if len(files) > 1 else "file_row_number"
-            return Rows(workspace, relation, key, types, name)
+            return parquet_rows(workspace, files, name)
         if as_text is not None and form in (".csv", ".tsv"):
             relation = _csv_with_text(workspace, form, listed, as_text)
         workspace.rows(f"CREATE TABLE source AS SELECT * FROM {relation}")
         if as_text is not None and form in _JSON:
             _json_as_text(workspace, listed, as_text)
         return Rows.of_table(workspace, "source", name)
+
+
+def _listed(files: list[str]) -> str:
+    # escaped, because DuckDB would read a bracket in a path as a pattern
+    return "[" + ", ".join(literal(glob.escape(file)) for file in files) + "]"
+
+
+def parquet_rows(workspace: Workspace, files: list[str], name: str) -> Rows:
+    """The rows of Parquet files, which stay where they are."""
+    relation = _READERS[".parquet"].format(files=_listed(files))
+    types = column_types(workspace, relation)
+    del types["file_row_number"]
+    key = f"file_index::BIGINT * {FILE_ROWS} + file_row_number" if len(files) > 1 else "file_row_number"
+    return Rows(workspace, relation, key, types, name)
+
+
+def parquet_files(patterns: list[str]) -> list[str] | None:
+    """The files that patterns stand for, if all of them are Parquet files."""
+    files = [file for pattern in patterns for file in _matching(pattern)]
+    return files if {_format(file) for file in files} == {".parquet"} else None
 
 
 def _csv_with_text(workspace: Workspace, form: str, listed: str, column: str) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.cells import NUMBERS, STRINGS, TIMES
 from kabc.arms.rows import Rows
-from kabc.arms.scans import NUMBERS, STRINGS, TIMES
 from kabc.arms.words import listed
 from kabc.arms.workspace import quoted, readable
 from kabc.core.words import plural

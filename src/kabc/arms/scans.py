@@ -9,129 +9,22 @@ are fetched again.
 
 from __future__ import annotations
 
-import re
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.cells import Scanning
 from kabc.arms.pools import check_start
-from kabc.arms.rows import Rows
-from kabc.arms.values import Encoder, Kind
-from kabc.arms.workspace import quoted, readable
+from kabc.arms.values import Encoder
 from kabc.core.arrays import Array
 from kabc.core.errors import ArmError
 from kabc.core.words import counted
 
-FLOATS = ("FLOAT", "DOUBLE")
-NUMBERS = re.compile(
-    r'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL.*|FLOAT|DOUBLE|"NULL"'
-)  # "NULL": a column without values
-STRINGS = re.compile(r"VARCHAR|ENUM.*|UUID")
-TIMES = re.compile(r"DATE|TIME.*|INTERVAL")
-
-_FIRST_FETCH = 64  # rows of each arm
-
-
-@dataclass(frozen=True)
-class Cell:
-    """SQL about one value column."""
-
-    column: str
-    type: str
-    kind: Kind
-
-    @property
-    def value(self) -> str:
-        """A DOUBLE for a number, else a VARCHAR. NULL or NaN where it is missing."""
-        name = quoted(self.column)
-        if self.kind != "number":
-            text = f"CAST({name} AS VARCHAR)"
-            return f"CASE WHEN isnan({name}) THEN NULL ELSE {text} END" if self.type in FLOATS else text
-        if TIMES.fullmatch(self.type):
-            return f"epoch({name})"
-        return f"TRY_CAST({self._field} AS DOUBLE)" if self.written else f"CAST({name} AS DOUBLE)"
-
-    @property
-    def written(self) -> bool:
-        """Whether it is a number in a column of strings."""
-        return self.kind == "number" and bool(STRINGS.fullmatch(self.type))
-
-    @property
-    def _field(self) -> str:
-        return f"nullif(trim(CAST({quoted(self.column)} AS VARCHAR)), '')"
-
-    @property
-    def missing(self) -> str:
-        """Without a value."""
-        empty = f"({self._field} IS NULL)" if self.written else f"({self.value} IS NULL)"
-        return f"({empty} OR coalesce(isnan({self.value}), false))" if self.kind == "number" else empty
-
-    @property
-    def usual(self) -> str:
-        """Neither missing nor wrong in any other way."""
-        return f"isfinite({self.value})" if self.kind == "number" else f"{self.value} IS NOT NULL"
-
-    @property
-    def infinite(self) -> str:
-        """An infinite number."""
-        return f"isinf({self.value})" if self.kind == "number" else "false"
-
-    @property
-    def rubbish(self) -> str:
-        """A text where a number is declared."""
-        return f"({self._field} IS NOT NULL AND {self.value} IS NULL)" if self.written else "false"
-
-    @property
-    def fetched(self) -> str:
-        """What a scan reads."""
-        return f"coalesce({self.value}, 'NaN'::DOUBLE)" if self.kind == "number" else self.value
-
-
-@dataclass(frozen=True)
-class Scan:
-    """What is read from the rows: the name of the arm and the value columns, of all rows or of complete rows only.
-
-    `within` is SQL for the order of rows whose numbers have the same hash: those of a block.
-    """
-
-    rows: Rows
-    arm: str
-    cells: list[Cell]
-    drop: bool
-    within: str = "0"
-
-    @property
-    def fetched(self) -> str:
-        """SQL for the values that a scan reads."""
-        return ", ".join(f"{cell.fetched} AS value{place}" for place, cell in enumerate(self.cells))
-
-    def in_blocks(self, length: int) -> Scan:
-        """The same rows, without a last part of an arm that is no whole block. Rows of a block have one number."""
-        rows, table = self.rows, f"blocks_of_{length}"
-        of_arm = f"OVER (PARTITION BY {self.arm}"
-        with readable(rows.name):
-            rows.workspace.rows(
-                f"CREATE OR REPLACE TABLE {table} AS SELECT * EXCLUDE (kabc_total) FROM ("
-                f"SELECT {self.arm} AS kabc_arm, {self.fetched}, count(*) {of_arm}) AS kabc_total, "
-                f"row_number() {of_arm} ORDER BY {rows.order}) - 1 AS kabc_place "
-                f"FROM {rows.relation} WHERE {self.kept}) WHERE kabc_place < kabc_total // {length} * {length}"
-            )
-        cells = [
-            Cell(f"value{place}", "DOUBLE" if cell.kind == "number" else "VARCHAR", cell.kind)
-            for place, cell in enumerate(self.cells)
-        ]
-        key = f"hash(kabc_arm, kabc_place // {length})"
-        types = {cell.column: cell.type for cell in cells}
-        blocked = Rows(rows.workspace, table, key, types, rows.name, moment="kabc_place")
-        return Scan(blocked, "kabc_arm", cells, drop=False, within="kabc_place")
-
-    @property
-    def kept(self) -> str:
-        """SQL that is true for rows that can be drawn."""
-        return " AND ".join(f"NOT {cell.missing}" for cell in self.cells) if self.drop else "true"
+_FIRST_FETCH = 64  # rows of each arm, at first
+_FEWEST = 16  # of each of many arms
+_MOST_FIRST = 2_000_000  # of all arms together
 
 
 class TableArm:
@@ -173,7 +66,7 @@ class RowBuffer:
     """
 
     def __init__(
-        self, scan: Scan, names: list[str], counts: NDArray[np.int64], encoder: Encoder, seed: int, block: int = 1
+        self, scan: Scanning, names: list[str], counts: NDArray[np.int64], encoder: Encoder, seed: int, block: int = 1
     ) -> None:
         self.encoder = encoder
         self._seed, self._block = seed, block
@@ -181,14 +74,12 @@ class RowBuffer:
         self._scan = scan
         self._names = np.array(names, dtype=object)
         self._counts = counts  # (N,)
-        # hashed twice: with one xor alone, the orders of two seeds would be similar
-        salt = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        self._hash = f"hash(xor(hash({scan.rows.key}), {salt}::UBIGINT))"
+        self._salt = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         self._drawn, self._oldest, self._fetched = np.zeros((3, len(names)), dtype=np.int64)
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
         self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of rows
         self._used = False  # whether a row was drawn
-        self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of _read_first
+        self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of scan.first
         self._fingerprints: dict[int, str] | None = None
         self._lock = threading.Lock()  # arms may be drawn from several threads
 
@@ -198,7 +89,7 @@ class RowBuffer:
             others = [self, *(one for size, one in self._blocked.items() if size != length)]
             if any(one._used for one in others):
                 raise ArmError(
-                    f"rows of {self._scan.rows.name} were drawn already, and blocks would repeat them; open it anew"
+                    f"rows of {self._scan.name} were drawn already, and blocks would repeat them; open it anew"
                 )
             if length not in self._blocked:
                 self._blocked[length] = RowBuffer(
@@ -254,39 +145,17 @@ class RowBuffer:
             return self._fingerprints.get(arm, "")
 
     def _read_fingerprints(self) -> dict[int, str]:
-        scan = self._scan
-        values = ", ".join(cell.fetched for cell in scan.cells)
-        with readable(scan.rows.name):
-            found = scan.rows.workspace.rows(
-                # hashed twice: the hash of several values is an xor, and would not say which of them belong together
-                f"SELECT {scan.arm}, bit_xor(hash(hash({self._hash}, {scan.within}, {values}))) "
-                f"FROM {scan.rows.relation} WHERE {scan.kept} GROUP BY 1"
-            )
-        known = dict(found)
+        known = self._scan.fingerprints(self._salt)
         return {number: f"{known[name]:016x}" for number, name in enumerate(self._names) if name in known}
 
     def first_rows(self, arm: int, most: int) -> dict[str, NDArray[Any]]:
         """The first rows of an arm in the order in which they came. One scan reads those of all arms."""
         with self._lock:
             if self._first is None or self._first[0] != most:
-                self._first = most, self._read_first(most)
+                self._first = most, self._scan.first(self._names, most)
             found = self._first[1]
         low, high = np.searchsorted(found["code"], [arm, arm + 1])
         return {name: found[f"value{place}"][low:high] for place, name in enumerate(self.encoder.columns)}
-
-    def _read_first(self, most: int) -> dict[str, NDArray[Any]]:
-        """The first rows of each arm, arm after arm."""
-        scan, workspace = self._scan, self._scan.rows.workspace
-        workspace.connection.register("known", {"name": self._names, "code": np.arange(len(self._names))})
-        with readable(scan.rows.name):
-            found = workspace.arrays(
-                f"SELECT known.code, early.* EXCLUDE (name) FROM (SELECT {scan.arm} AS name, {scan.fetched}, "
-                f"row_number() OVER (PARTITION BY {scan.arm} ORDER BY {scan.rows.order}) AS place "
-                f"FROM {scan.rows.relation} WHERE {scan.kept}) AS early JOIN known ON early.name = known.name "
-                f"WHERE early.place <= {int(most)} ORDER BY known.code, early.place"
-            )
-        workspace.connection.unregister("known")
-        return found
 
     def _fetch(self, arm: int, need: int) -> None:
         """One more scan: rows of this arm, and of arms that will soon need some."""
@@ -317,37 +186,31 @@ class RowBuffer:
         in_step = 2 * self._drawn >= self._drawn[arm]
         low = 2 * (self._fetched - self._drawn) < self._drawn
         target = np.maximum(np.where(in_step, 2 * need, 0), np.where(low, 2 * self._drawn, 0))
-        target = np.where(target > 0, np.maximum(target, _FIRST_FETCH), 0)
+        target = np.where(target > 0, np.maximum(target, self._first_fetch), 0)
         target = np.where(target > self._fetched, target + 4 * np.sqrt(target * self._block), 0)  # random hashes
         share = np.maximum(self._share, target / np.maximum(self._counts, 1))
         if share[arm] == self._share[arm]:  # the last scan found fewer rows than expected
             share[arm] += _FIRST_FETCH / self._counts[arm]
         return np.minimum(share, 1.0)
 
+    @property
+    def _first_fetch(self) -> int:
+        """Rows of each arm that the first scan fetches. Most of them are never drawn if there are many arms."""
+        return max(_FEWEST, min(_FIRST_FETCH, _MOST_FIRST // len(self._names)))
+
     def _read(
         self, arms: NDArray[np.intp], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> dict[str, NDArray[Any]]:
         """Rows of these arms whose hash, as a share of all hashes, is in [low, high)."""
-        scan, workspace = self._scan, self._scan.rows.workspace
         cuts = {"name": self._names[arms], "code": arms.astype(np.int32), "low": _hash_at(low), "high": _hash_at(high)}
-        # one bit less than the hash has, so that the end of the range is a number as well
-        near = f"{scan.kept} AND {self._hash} >> 1 < {cuts['high'].max()}::UBIGINT"
-        workspace.connection.register("cuts", cuts)
-        with readable(scan.rows.name):
-            found = workspace.arrays(
-                f"SELECT cuts.code, near.* EXCLUDE (name) FROM (SELECT {scan.arm} AS name, {self._hash} AS hash, "
-                f"{scan.within} AS within, {scan.fetched} FROM {scan.rows.relation} WHERE {near}) AS near "
-                "JOIN cuts ON near.name = cuts.name AND hash >> 1 >= low AND hash >> 1 < high"
-            )
-        workspace.connection.unregister("cuts")
-        return found
+        return self._scan.read(cuts, self._salt)
 
     def _refuse_changed(self) -> None:
         whole = self._share >= 1
         wrong = np.flatnonzero((self._fetched > self._counts) | (whole & (self._fetched < self._counts)))
         if len(wrong):
             raise ArmError(
-                f"{self._scan.rows.name} changed during the run: {counted(int(self._counts[wrong[0]]), 'row')} at "
+                f"{self._scan.name} changed during the run: {counted(int(self._counts[wrong[0]]), 'row')} at "
                 f"first, {self._fetched[wrong[0]]:,} later; start again, and do not change it during the run"
             ).of_arm(self._names[wrong[0]])
 

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from kabc.arms.base import NamedArms
+from kabc.arms.cells import NUMBERS, Cell, Scan
 from kabc.arms.columns import arm_column, in_order_of, kinds_of, known_kind, no_arm_column, value_columns
 from kabc.arms.counts import natural, rows_of_arms
 from kabc.arms.files import open_files
 from kabc.arms.filters import kept_rows
 from kabc.arms.frames import open_frame
 from kabc.arms.identifiers import Identifiers, identifiers
+from kabc.arms.parts import PartedScan, Parts
 from kabc.arms.rows import Rows
-from kabc.arms.scans import NUMBERS, Cell, RowBuffer, Scan, TableArm
+from kabc.arms.scans import RowBuffer, TableArm
 from kabc.arms.values import Encoder, Kind, Missing, TextForm
 from kabc.arms.workspace import literal, quoted, readable
 from kabc.core.errors import SettingsError
@@ -42,6 +44,7 @@ def table_arms(
     seed: int = 0,
     order: str | None = None,
     where: str | None = None,
+    parts: Parts | None = None,
 ) -> NamedArms:
     """Arms from a table.
 
@@ -77,6 +80,9 @@ def table_arms(
     where : str, optional
         A condition in SQL, such as "seconds > 0 and region = 'eu'". Rows that do not meet it are left out and counted
         in `notes`. The condition may use every column.
+    parts : Parts, optional
+        Where the rows are, if they are not read here. `source` is then a look at the table: all files, or the first
+        rows of a frame.
 
     Returns
     -------
@@ -108,7 +114,8 @@ def table_arms(
             rows, "; for one column for each arm: --wide at the command line, kabc.arms.tables.table_arms in Python"
         )
     if not wide:
-        return arms_of(in_order_of(rows, order, arm, values), arm, values, types, missing, text, seed, notes=notes)
+        rows = in_order_of(rows, order, arm, values)
+        return arms_of(rows, arm, values, types, missing, text, seed, notes=notes, parts=parts)
     if arm is not None:
         raise SettingsError(
             f"wide=True means one column for each arm, and arm={arm!r} one column with all names; leave one out"
@@ -168,6 +175,7 @@ def arms_of(
     seed: int,
     expected: Sequence[str] = (),
     notes: Sequence[str] = (),
+    parts: Parts | None = None,
 ) -> NamedArms:
     """Arms from rows. The names in `expected` are arms even where they have no row. `notes` come before others."""
     if not isinstance(seed, Integral) or seed < 0:
@@ -180,7 +188,8 @@ def arms_of(
     kinds = kinds_of(rows, columns, types or {})
     encoder = Encoder(columns, kinds, missing, text)
     cells = [Cell(column, rows.types[column], kinds[column]) for column in columns]
-    scan = Scan(rows, Cell(arm, rows.types[arm], "category").value, cells, missing == "drop")
+    here = Scan(rows, Cell(arm, rows.types[arm], "category").value, cells, missing == "drop")
+    scan = here if parts is None else PartedScan(here, [arm, *columns], parts)
     with readable(rows.name):
         counts, about_rows = rows_of_arms(scan, arm, missing, expected)
     names = sorted(counts, key=natural)

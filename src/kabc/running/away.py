@@ -1,47 +1,50 @@
-"""Tickets that are drawn on an executor, and what happens when one of its workers dies.
+"""Tickets that are drawn on an engine, and what happens when one of its workers dies.
 
-A pool of processes breaks as a whole: all draws under way are lost with the one that died. They are sent again, with
-the same randomness, to a new pool. From then on the round is drawn one arm at a time: so the draw that kills its worker
-is known, and takes no other draw with it.
+Draws are sent in chunks. What was lost with a worker is sent again, with the same randomness, each draw by itself: so
+the draw that kills its worker is known. A pool of processes breaks as a whole: all draws under way are lost with the
+one that died. From then on the round is drawn one arm at a time, so that it takes no other draw with it.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from kabc.core.errors import ArmError, KabcError
-from kabc.core.words import counted
+from kabc.core.words import counted, in_short
+from kabc.running.engines.chunks import Answers, Pace
 from kabc.storage.contract import Ticket
 
 if TYPE_CHECKING:
     from kabc.running.shift import Shift
 
 _POLL_SECONDS = 0.5
-_MOST_DEATHS = 3  # in a row
+_MOST_DEATHS = 3  # of the workers of one draw
 _PATIENCE = 1.0  # seconds after which people want to know what it waits for
 
 Piece = tuple[int, Ticket]  # its place in the order, and what is to be drawn
 
 
 class Away:
-    """Tickets on an executor. Arms that may not leave are drawn here; each arm by one task at a time."""
+    """Tickets on an engine. Arms that may not leave are drawn here; each arm by one task at a time."""
 
-    def __init__(self, shift: Shift, tickets: Sequence[Ticket]) -> None:
-        self._shift, self._sources = shift, shift.sources
+    def __init__(self, shift: Shift, tickets: Sequence[Ticket], pace: Pace) -> None:
+        self._shift, self._sources, self._pace = shift, shift.sources, pace
         self._waiting: dict[int, deque[Ticket]] = {}  # tickets of arms that are being drawn
         self._here: deque[Ticket] = deque()
         self._idle: list[Piece] = []
         self._busy: set[int] = set()  # arms that are idle or running
-        self._running: dict[Future[ArrayLike], Piece] = {}
+        self._running: dict[Future[Answers], list[Piece]] = {}
+        self._alone: set[int] = set()  # tickets that are sent by themselves
         self._limit = self._sources.workers.limit
-        self._deaths = 0  # in a row
+        self._deaths: Counter[int | None] = Counter()  # by ticket; None: with nothing under way
         self._add(tickets)
 
     def _add(self, tickets: Sequence[Ticket]) -> None:
@@ -64,46 +67,88 @@ class Away:
                 timeout = 0 if self._here else _POLL_SECONDS
                 finished, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
                 self._collect(finished)
-                self._shift.say()
+                self._say()
                 self._add(self._shift.more(len(self._idle) + len(self._here)))
         except BaseException:
             self._settle()
             raise
 
+    def _say(self) -> None:
+        if self._deserted:
+            self._shift.show("waiting for a worker: the cluster has none now")
+        else:
+            self._shift.say()
+
+    @property
+    def _deserted(self) -> bool:
+        engine = self._sources.workers.engine
+        return engine is not None and engine.deserted
+
+    # ------------------------------------------------------------ chunks
+
     def _send(self) -> None:
-        """Give the executor as much as it may have at a time."""
-        while self._idle and len(self._running) < self._limit:
-            executor = self._sources.workers.executor
-            assert executor is not None
+        """Give the engine as much as it may have at a time."""
+        while self._idle:
+            engine = self._sources.workers.engine
+            assert engine is not None
+            slots = engine.slots
+            if len(self._running) >= (self._limit if slots is None else min(self._limit, self._pace.chunks(slots))):
+                return
+            many = slots is not None and self._limit > 1
+            chunk = self._next_chunk(self._pace.draws(len(self._idle), slots or 1) if many else 1)
+            arms = self._sources.arms if engine.shares_memory else self._sources.dumped
             try:
-                task = executor.submit(self._shift.task(self._idle[0][1]))
+                task = engine.send(arms, [self._shift.job(ticket) for _, ticket in chunk])
             except BrokenExecutor as error:
+                self._again(chunk)
                 if self._running:
                     return  # the draws under way will say so
                 self._after_death([], error)
-            except RuntimeError as error:
-                raise ArmError(f"the executor takes no more draws ({error}); pass one that is open") from error
             else:
-                self._running[task] = heapq.heappop(self._idle)
+                self._running[task] = chunk
 
-    def _collect(self, finished: Iterable[Future[ArrayLike]]) -> None:
-        lost: list[Piece] = []
-        death: BrokenExecutor | None = None
+    def _next_chunk(self, size: int) -> list[Piece]:
+        """The next draws, at most this many; one that was lost before is by itself."""
+        chunk = [heapq.heappop(self._idle)]
+        while self._idle and len(chunk) < size and not self._is_alone(chunk[0]) and not self._is_alone(self._idle[0]):
+            chunk.append(heapq.heappop(self._idle))
+        return chunk
+
+    def _is_alone(self, piece: Piece) -> bool:
+        return piece[1].id in self._alone
+
+    def _again(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            heapq.heappush(self._idle, piece)
+
+    def _collect(self, finished: Iterable[Future[Answers]]) -> None:
+        lost: list[list[Piece]] = []
+        death: BaseException | None = None
         for future in finished:
-            piece = self._running.pop(future)
-            error = None if future.cancelled() else future.exception()
-            if isinstance(error, BrokenExecutor):
-                lost, death = [*lost, piece], error
+            pieces = self._running.pop(future)
+            error = _loss(future)
+            if error is None:
+                self._take(pieces, future)
             else:
-                self._take(piece, future)
-        if death is not None:
-            self._after_death([*lost, *self._rest_of_the_pool()], death)
+                lost, death = [*lost, pieces], error
+        if death is None:
+            return
+        engine = self._sources.workers.engine
+        if engine is not None and engine.falls_as_one:
+            lost = [[piece for pieces in [*lost, *self._rest_of_the_pool()] for piece in pieces]]
+        for pieces in lost:
+            self._after_death(pieces, death)
 
-    def _take(self, piece: Piece, future: Future[ArrayLike]) -> None:
-        _, ticket = piece
-        self._shift.take(ticket, future.result)
-        self._deaths = 0
-        self._next(ticket.arm)
+    def _take(self, pieces: Sequence[Piece], future: Future[Answers]) -> None:
+        if len(pieces) > 1 and future.exception() is not None:  # it could not be sent: one of them, nobody knows which
+            self._alone |= {ticket.id for _, ticket in pieces}
+            self._again(pieces)
+            return
+        self._deaths[None] = 0
+        for place, (_, ticket) in enumerate(pieces):
+            self._shift.take(ticket, partial(_rows_of, future, place))
+            self._next(ticket.arm)
+        self._pace.heard(len(pieces), future.result().seconds)
 
     def _next(self, arm: int) -> None:
         if self._waiting.get(arm):
@@ -114,59 +159,83 @@ class Away:
 
     # ------------------------------------------------------------ deaths
 
-    def _rest_of_the_pool(self) -> list[Piece]:
+    def _rest_of_the_pool(self) -> list[list[Piece]]:
         """What else was lost; a draw that was finished before the pool broke is taken."""
         wait(self._running)
-        lost: list[Piece] = []
-        for future, piece in list(self._running.items()):
+        lost: list[list[Piece]] = []
+        for future, pieces in list(self._running.items()):
             del self._running[future]
-            if not future.cancelled() and isinstance(future.exception(), BrokenExecutor):
-                lost.append(piece)
+            if _loss(future) is not None:
+                lost.append(pieces)
             else:
-                self._take(piece, future)
+                self._take(pieces, future)
         return lost
 
-    def _after_death(self, lost: list[Piece], death: BrokenExecutor) -> None:
+    def _after_death(self, lost: list[Piece], death: BaseException) -> None:
         """Send again what was lost, or do what else was asked for."""
         workers, encode = self._sources.workers, self._sources.workers.on_loss == "encode" and len(lost) == 1
-        self._deaths += 1
-        for _, ticket in lost:
-            if not encode:
+        tickets = [ticket for _, ticket in lost]
+        which: list[int | None] = [ticket.id for ticket in tickets]
+        self._deaths.update(which or [None])
+        if not encode:
+            for ticket in tickets:
                 self._shift.lose(ticket)
-        if workers.on_loss == "raise" or (self._deaths >= _MOST_DEATHS and not encode):
-            raise self._died(lost) from death
+        deaths = max(self._deaths[one] for one in which or [None])
+        if workers.on_loss == "raise" or (deaths >= _MOST_DEATHS and not encode):
+            raise self._died(tickets, deaths, death) from death
         rebuilt = workers.rebuilt()
         if rebuilt is None:
-            raise self._died(lost, f"{type(workers.executor).__name__} cannot be made anew; ") from death
-        self._sources.workers, self._limit = rebuilt, 1
+            why = f"{_name(workers.engine)} cannot be made anew; "
+            raise self._died(tickets, deaths, death, why) from death
+        self._sources.workers = rebuilt
+        if rebuilt.engine is not None and rebuilt.engine.falls_as_one:
+            self._limit = 1
         if encode:
-            self._shift.take_failed(lost[0][1])
+            self._shift.take_failed(tickets[0])
             self._sources.n_encoded += 1
-            self._next(lost[0][1].arm)
+            self._next(tickets[0].arm)
             return
         self._sources.n_redrawn += len(lost)
-        for piece in lost:
-            heapq.heappush(self._idle, piece)
+        self._alone |= {ticket.id for ticket in tickets}
+        self._again(lost)
 
-    def _died(self, lost: list[Piece], why: str = "") -> ArmError:
-        names = [self._sources.names[ticket.arm] for _, ticket in lost]
-        times = "" if self._deaths == 1 else f" {counted(self._deaths, 'time')} in a row"
+    def _died(self, tickets: Sequence[Ticket], deaths: int, death: BaseException, why: str = "") -> ArmError:
+        names = [self._sources.names[ticket.arm] for ticket in tickets if self._deaths[ticket.id] == deaths]
+        times = "" if deaths == 1 else f" {counted(deaths, 'time')} in a row"
         hint = f"{why}was it killed, or out of memory? See on_worker_loss="
         if len(names) == 1:
             return ArmError(f"the worker that drew from it died{times}; {hint}").of_arm(names[0])
-        beside = f" while these were drawn: {', '.join(map(repr, names))}" if names else ""
+        beside = f" while these were drawn: {in_short([str(name) for name in names])}" if names else f" ({death})"
         return ArmError(f"a worker died{times}{beside}; {hint}")
 
     def _settle(self) -> None:
         """Cancel what has not begun, and count what comes of the rest: no sample is lost."""
-        under_way = {future: ticket for future, (_, ticket) in self._running.items() if not future.cancel()}
-        for ticket in under_way.values():
-            stop = getattr(self._sources.arms[ticket.arm], "stop", None)
-            if callable(stop):
-                stop()
+        under_way = {future: pieces for future, pieces in self._running.items() if not future.cancel()}
+        for pieces in under_way.values():
+            for _, ticket in pieces:
+                stop = getattr(self._sources.arms[ticket.arm], "stop", None)
+                if callable(stop):
+                    stop()
         if wait(under_way, timeout=_PATIENCE).not_done:
             self._shift.show.now("ending: waiting for draws that are under way; interrupt again to leave them")
-        wait(under_way)
-        for future, ticket in under_way.items():
-            with suppress(KabcError):  # it is wrong, but another error is being raised already
-                self._shift.take(ticket, future.result)
+        while wait(under_way, timeout=_POLL_SECONDS).not_done and not self._deserted:
+            pass
+        for future, pieces in under_way.items():
+            if future.done() and future.exception() is None:  # what was lost is given back
+                for place, (_, ticket) in enumerate(pieces[: future.result().n_tried]):
+                    with suppress(KabcError):  # it is wrong, but another error is being raised already
+                        self._shift.take(ticket, partial(future.result().get, place))
+
+
+def _rows_of(future: Future[Answers], place: int) -> ArrayLike:
+    return future.result().get(place)
+
+
+def _loss(future: Future[Answers]) -> BaseException | None:
+    """How the worker of a chunk was lost; None if it was not."""
+    error = None if future.cancelled() else future.exception()
+    return error if isinstance(error, BrokenExecutor) else None
+
+
+def _name(engine: object) -> str:
+    return type(getattr(engine, "executor", engine)).__name__

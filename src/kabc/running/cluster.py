@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kabc.core.errors import SettingsError
 from kabc.core.samples import describe
 from kabc.results.values import Result
+from kabc.running.engines.base import ExecutorLike, engine_of
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
 from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
@@ -60,7 +60,7 @@ def cluster(
     where: str | None = None,
     block: int | str | None = None,
     workers: int | None = None,
-    executor: Executor | None = None,
+    executor: ExecutorLike | None = None,
     on_worker_loss: OnWorkerLoss | None = None,
     watch: bool = True,
     storage: StorageLike | None = None,
@@ -140,14 +140,15 @@ def cluster(
         Draw from this many arms at a time, in threads. The answer does not depend on it. Default: arms that wait
         (HTTP endpoints, ``async def`` functions) at the same time, others one after another; all one after another
         where times are measured.
-    executor : concurrent.futures.Executor, optional
-        Draw on this executor instead. Unless it is a ThreadPoolExecutor, arms are sent to it by pickle. Arms that
-        cannot be sent, or that keep something (pools, commands, connections), are drawn here.
+    executor : concurrent.futures.Executor, dask.distributed.Client or the module ray, optional
+        Draw there instead (docs/engines.md). It is never shut down. The answer is the same whatever it is and however
+        many workers it has. Unless it is a ThreadPoolExecutor, arms are sent by pickle: those that cannot be sent, or
+        that keep something (pools, commands, connections), are drawn here.
     on_worker_loss : {"redraw", "encode", "raise"}, optional
-        What happens when a process of `executor` dies. "redraw", the default, makes a new pool and draws what was lost
-        again, with the same randomness; after three deaths in a row the run ends. Values that kill a worker may then
-        be missing, and the result says so. "encode" makes the lost samples failures, for arms that have a value for
-        them (a method ``failed(n)``). "raise" ends the run. For a study, see `kabc.create_study`.
+        What happens when a process of `executor` dies. "redraw", the default, draws what was lost again, with the same
+        randomness, in a new pool where the old one is broken; if a draw is lost three times the run ends. Values that
+        kill a worker may then be missing, and the result says so. "encode" makes the lost samples failures, for arms
+        that have a value for them (a method ``failed(n)``). "raise" ends the run. For a study, see `kabc.create_study`.
     storage : str, path or Storage, optional
         Where to keep the run as a study, with everything that is drawn: a file of SQLite ("kabc.db"), a URL
         ("postgresql://user@host/name"), or a store. If the run is killed, the same call goes on where it was. Default:
@@ -205,7 +206,7 @@ def cluster(
         seed=seed_or_fresh(seed),
         block=block,
     )
-    place = Place(workers, executor, on_worker_loss)
+    place = Place(workers, engine_of(executor), on_worker_loss)
     show = Ticker.of(progress)
     reading = Reading(arm, values, types, missing, order, where)
     try:
@@ -215,7 +216,7 @@ def cluster(
             asked = Question(settings, types, watch, on_worker_loss, has_seed=seed is not None)
             return run_as_study(storage, study, asked, arms, names, reading, place, show, on_round)
         with show.during("reading the table") if reading.is_table(arms) else nullcontext():
-            opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
+            opened = reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets, engine=place.engine)
         if settings.kernel is None and settings.by_kernel and isinstance(settings.chosen, str):
             settings = replace(settings, kernel=suitable_kernel(opened))
         sources = Sources(opened, names, settings.seed)

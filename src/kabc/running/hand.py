@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 
 from kabc.core.errors import KabcError, SettingsError
 from kabc.running import studies
+from kabc.running.engines.chunks import own_rows
 from kabc.running.growth import reuse_of, with_gone
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.run import Run
-from kabc.running.shift import LEASE_SECONDS, own_rows
+from kabc.running.shift import LEASE_SECONDS
 from kabc.storage.contract import Draw, Outcome, Storage, StudyRecord, Ticket
 from kabc.study.documents import facts_document
 from kabc.study.spec import Spec

@@ -198,7 +198,7 @@ def run_as_study(
         found, settings = _found(store, name), asked.settings
         if found is not None and not asked.has_seed:
             settings = replace(settings, seed=found.seed)
-        opened = opened_arms(reading, arms, settings, show)
+        opened = opened_arms(reading, arms, settings, show, place.engine)
         known = [one for one, _ in named_arms(opened, names)]
         spec = spec_of(settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss)
         if found is not None and found.spec.reuse is not None:  # what it reads first was said when it was made

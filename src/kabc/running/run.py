@@ -78,6 +78,10 @@ class Run:
             raise told from (error.__cause__ if told is error else error)
         return self._answer(status)
 
+    def so_far(self) -> Result | None:
+        """The answer if the run ended now; it goes on after this. None before the first round of the strategy."""
+        return None if self.rounds.strategy is None else self._answer(self.stepper.found or "unfinished")
+
     def finished(self) -> Result:
         """The answer of a script that came to its end."""
         if self._finished is None:

@@ -1,4 +1,4 @@
-"""What one process draws for a study: tickets are leased, drawn here or on an executor, and handed in."""
+"""What one process draws for a study: tickets are leased, drawn here or on an engine, and handed in."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.arms.base import go_to
+from kabc.arms.base import Arm, go_to
 from kabc.arms.failures import SpendError
 from kabc.core.errors import ArmError, KabcError
-from kabc.core.samples import as_rows, two_dimensional
 from kabc.core.secrets import hide_words
 from kabc.core.words import counted, shown
 from kabc.running.away import Away
+from kabc.running.engines.chunks import Job, Pace, own_rows
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.interrupts import DRAW_FIRST, uninterrupted
 from kabc.running.progress import Ticker
@@ -24,7 +24,7 @@ from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
 from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss, fate, loss_message
-from kabc.study.tickets import generators_of
+from kabc.study.tickets import Streams, keys_of
 
 LEASE_SECONDS = 60.0
 _EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
@@ -79,24 +79,28 @@ class Shift:
         self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
         self._exchanged = time.perf_counter()
         self._at_once = sources.workers.limit
+        self._streams = Streams(ledger.seed, sources.facts)
+        self._pace = Pace()
         self._drawn = [0] * len(sources)  # samples of each arm, by this process
         self._n_done = self._n_samples = 0  # of the round, by this process
+        self._n_earlier = 0  # samples of earlier rounds
 
     def work(self) -> int:
         """Draw what can be leased now, and hand it in. Returns how many tickets that were."""
         self._n_done = self._n_samples = 0
+        self._n_earlier = self._n_before()  # counts all arms: once, not for each draw
         try:
             leased = self.lease(self._wanted())
             if not leased and not self._finished:
                 return 0
-            if self.sources.workers.executor is None:
+            if self.sources.workers.engine is None:
                 while leased or self._finished:
                     for ticket in leased:
                         self.draw(ticket)
                         self._hand_in()
                     leased = self.lease(self._wanted())
             else:
-                Away(self, leased).run()
+                Away(self, leased, self._pace).run()
                 self.lease(0)
         except BaseException:
             self._leave()
@@ -125,6 +129,8 @@ class Shift:
             self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
         self._exchanged = now
         self._held |= {ticket.id: ticket for ticket in answered.leased}
+        if answered.leased:
+            self._streams.expect(answered.leased)
         return [ticket for ticket in answered.leased if not ticket.deaths or self._draws_again(ticket)]
 
     def _draws_again(self, ticket: Ticket) -> bool:
@@ -140,7 +146,7 @@ class Shift:
         return do == "draw"
 
     def more(self, idle: int) -> Sequence[Ticket]:
-        """Further tickets for an executor that has so few idle ones, if it is time to ask."""
+        """Further tickets for an engine that has so few idle ones, if it is time to ask."""
         if self._ledger.private:  # all tickets of the round were leased at once
             return ()
         if idle < self.sources.workers.limit or time.perf_counter() > self._exchanged + _EXCHANGE_SECONDS:
@@ -174,10 +180,16 @@ class Shift:
         # stopping it would leave out slow draws more often than others; a private run is over with it in any case
         first = nullcontext() if self._heart is None else uninterrupted(self.show, DRAW_FIRST)
         with first, self.show.during(self._line()):
-            self.take(ticket, self.task(ticket))
+            arm = self._begin(ticket)
+            self.take(ticket, partial(arm.draw, ticket.count, *self._streams.of(ticket)))
 
-    def task(self, ticket: Ticket) -> Callable[[], ArrayLike]:
-        """The draw of a ticket. It can be sent to another process; sent again, it draws the same."""
+    def job(self, ticket: Ticket) -> Job:
+        """The draw of a ticket, which begins now. It can be sent to another process; sent again, it draws the same."""
+        self._begin(ticket)
+        return Job(ticket.arm, ticket.count, self._ledger.seed, keys_of(ticket, self.sources.facts))
+
+    def _begin(self, ticket: Ticket) -> Arm:
+        """The arm of a ticket, at the place where its draw begins."""
         if self._block is not None and self.sources.facts.arms[ticket.arm].in_blocks:
             self.sources.cut(self._block())
             self._block = None
@@ -185,7 +197,7 @@ class Shift:
         if not self._ledger.private:  # otherwise nobody else draws
             go_to(arm, ticket.start, self._drawn[ticket.arm])
         self._began[ticket.id] = time.time(), getattr(arm, "n_paid", 0)
-        return partial(arm.draw, ticket.count, *generators_of(ticket, self._ledger.seed, self.sources.facts))
+        return arm
 
     def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
@@ -239,20 +251,5 @@ class Shift:
             return f"drawing: {drawn} of this round so far"
         return (
             f"round {tickets[0].round}: drawing, {self._n_done} of {len(tickets)} draws done, "
-            f"{counted(self._n_before() + self._n_samples, 'sample')} so far"
+            f"{counted(self._n_earlier + self._n_samples, 'sample')} so far"
         )
-
-
-def own_rows(rows: ArrayLike, count: int) -> NDArray[Any]:  # (count,) or (count, d)
-    """A copy of as many samples as were asked for: an arm may write its next ones into what it has returned."""
-    try:
-        got = len(rows)  # type: ignore[arg-type]
-    except TypeError:
-        raise ArmError(
-            f"returned {rows!r} when asked for {count} samples; draw(n, rng) must return an array of n rows"
-        ) from None
-    if got != count:
-        raise ArmError(f"returned {got} samples when asked for {count}; draw(n, rng) must return exactly n rows")
-    array = as_rows(rows)
-    two_dimensional(array)  # refuses what is no row
-    return array.copy()

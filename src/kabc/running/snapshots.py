@@ -107,6 +107,6 @@ def decided_arms(evidence: Evidence, labels: tuple[int, ...]) -> int:
     """Arms that are told apart from a member of every other group."""
     groups = np.asarray(labels)
     belongs = groups[:, None] == np.arange(groups.max() + 1)  # (N, G)
-    against = evidence.told_apart.astype(np.float32) @ belongs.astype(np.float32) > 0
+    against = evidence.told_apart_from(belongs)
     decided = (against | belongs).all(axis=1) & (groups >= 0)  # -1: set aside, or without a sample
     return int(np.count_nonzero(decided)) if belongs.shape[1] > 1 else 0

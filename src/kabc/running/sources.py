@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -13,11 +12,12 @@ from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.tallies import Failures, failures_of
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.samples import describe
+from kabc.core.streams import rngs_of
 from kabc.core.words import counted
+from kabc.running.engines.base import Engine
 from kabc.running.workers import Workers, one_at_a_time, waits
 from kabc.study.facts import ArmFacts, Facts
 from kabc.study.policies import OnWorkerLoss
-from kabc.study.tickets import rng_of
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
@@ -31,7 +31,8 @@ class Sources:
         if len(named) < 2:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
         # random numbers: keys (arm,) shuffle the pools; see kabc.study.tickets for the others
-        self.arms = [as_arm(name, source, rng_of(seed, i)) for i, (name, source) in enumerate(named)]
+        rngs = rngs_of(seed, [(i,) for i in range(len(named))])
+        self.arms = [as_arm(name, source, rng) for (name, source), rng in zip(named, rngs, strict=True)]
         self.names = tuple(name for name, _ in named)
         self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.facts = facts_of(self.arms, self._about)
@@ -42,8 +43,8 @@ class Sources:
         self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
         self._failed_before = [failures_of(arm) for arm in self.arms]
-        self.workers = Workers(None, 1, owned=False)
-        self._may_leave: dict[int, bool] = {}
+        self.workers = Workers()
+        self._dumped: dict[int, bytes] | None = None
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -106,14 +107,20 @@ class Sources:
         return said
 
     def may_leave(self, arm: int) -> bool:
-        """Whether an arm is drawn on the executor. In another process: it keeps nothing here, and it can be sent."""
+        """Whether an arm is drawn on the engine. In another process: it keeps nothing here, and it can be sent."""
         if self.workers.shares_memory:
             return waits(self.arms[arm]) or not self.workers.only_waiting
-        if arm not in self._may_leave:
-            one = self.arms[arm]
-            keeps = one.remaining is not None or one_at_a_time(one) or hasattr(one, "close")
-            self._may_leave[arm] = not keeps and _picklable(one)
-        return self._may_leave[arm]
+        return arm in self.dumped
+
+    @property
+    def dumped(self) -> dict[int, bytes]:
+        """The arms that may leave this process, by number, as they are sent. It is the same object each time."""
+        if self._dumped is None:
+            engine = self.workers.engine
+            assert engine is not None
+            found = {number: _dumped(engine, arm) for number, arm in enumerate(self.arms) if not _keeps(arm)}
+            self._dumped = {number: one for number, one in found.items() if one is not None}
+        return self._dumped
 
     def check_workers(self) -> None:
         """Refuse before the first sample what cannot be done when a worker dies."""
@@ -165,12 +172,16 @@ def facts_of(arms: Sequence[Arm], about: NamedArms, *, fingerprints: bool = Fals
     return Facts(known, about.notes, about.columns, about.price, about.types, about.levels, about.source)
 
 
-def _picklable(arm: Arm) -> bool:
+def _keeps(arm: Arm) -> bool:
+    """Whether an arm keeps something here: its place, a connection, its turn."""
+    return arm.remaining is not None or one_at_a_time(arm) or hasattr(arm, "close") or hasattr(arm, "seek")
+
+
+def _dumped(engine: Engine, arm: Arm) -> bytes | None:
     try:
-        pickle.dumps(arm)
+        return engine.dumps(arm)
     except Exception:  # an object that cannot be sent may raise anything
-        return False
-    return True
+        return None
 
 
 def named_arms(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hashable, ArmLike]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, cast
@@ -16,6 +15,7 @@ from kabc.core.files import StrPath
 from kabc.core.settings import whole_number
 from kabc.results.values import Result
 from kabc.running import studies
+from kabc.running.engines.base import Engine, ExecutorLike, engine_of
 from kabc.running.growth import expect_new_samples, gone_arms
 from kabc.running.hand import Ask, Hand
 from kabc.running.inputs import Reading, TableLike
@@ -111,7 +111,7 @@ class Study:
         order: str | None = None,
         where: str | None = None,
         workers: int | None = None,
-        executor: Executor | None = None,
+        executor: ExecutorLike | None = None,
         progress: bool | ShowLine = True,
         on_round: Listener | None = None,
     ) -> Result:
@@ -121,12 +121,12 @@ class Study:
         returns its answer, and draws nothing.
         """
         show = Ticker.of(progress)
-        place = Place(workers, executor, self._spec.on_worker_loss)
+        place = Place(workers, engine_of(executor), self._spec.on_worker_loss)
         reading = Reading(arm, values, self._spec.types, missing, order, where)
         try:
             if self.status == "ended":
                 return studies.stored_answer(self.record)
-            opened = opened_arms(reading, arms, self._settings, show)
+            opened = opened_arms(reading, arms, self._settings, show, place.engine)
             return self.run_on(opened, names, place, show, on_round)
         finally:
             show.done()
@@ -232,12 +232,13 @@ class Study:
     # ------------------------------------------------------------ what is known
 
     def result(self) -> Result:
-        """The answer of a study that has ended; else the answer so far, with status "interrupted"."""
+        """The answer of a study that has ended; else the answer so far, with status "unfinished"."""
         record = self.record
         if record.state == "ended":
             return studies.stored_answer(record)
         run = studies.run_of(self._storage, record, self._spec, None)
-        return run.result(whole_rounds)
+        found = run.result(whole_rounds)
+        return replace(found, status="unfinished") if found.status == "interrupted" else found
 
     def export(self, path: StrPath) -> int:
         """Write all samples to a table (".csv", ".parquet"), or all of the study to a file of its own (".kabcstudy").
@@ -250,8 +251,11 @@ class Study:
 
     # ------------------------------------------------------------ changes
 
-    def raise_budget(self, max_samples: int | None) -> None:
-        """Allow this many samples in all; None: any number. A study that has ended for its budget runs again."""
+    def raise_budget(self, max_samples: int | None, *, by: str = "") -> None:
+        """Allow this many samples in all; None: any number. A study that has ended for its budget runs again.
+
+        `by`, here and below: who wants it, for the notes of the study.
+        """
         if max_samples is not None:
             drawn = self._storage.summary(self._record.id).n_samples
             if whole_number("max_samples", max_samples, 1) < drawn:
@@ -266,7 +270,7 @@ class Study:
                 "change; make another study"
             )
         replace(self._settings, max_samples=max_samples).check(len(self.names))
-        self._storage.set_limits(record.id, limits, {"before": dict(record.limits), "now": limits})
+        self._storage.set_limits(record.id, limits, {"before": dict(record.limits), "now": limits} | _whose(by))
         self._let_go()
 
     def grow(
@@ -311,18 +315,38 @@ class Study:
         past = {"reuse": self.name, "gone": gone, "anchors": anchors}
         return create_study(name, [*self.names, *arms], storage=self._storage, **question | past | changes)
 
-    def pause(self) -> None:
+    def pause(self, *, by: str = "") -> None:
         """Let no process draw more, until `resume`. Draws under way are finished."""
         if self.status == "running":
-            self._storage.set_state(self._record.id, "paused", {})
+            self._storage.set_state(self._record.id, "paused", _whose(by))
 
-    def resume(self) -> None:
+    def resume(self, *, by: str = "") -> None:
         """Let processes draw again."""
         if self.status == "paused":
-            self._storage.set_state(self._record.id, "running", {})
+            self._storage.set_state(self._record.id, "running", _whose(by))
+
+    def stop(self, *, by: str = "") -> Result:
+        """End it now, with the answer so far. Draws under way are kept, and not used; a raised budget goes on."""
+        record = self.record
+        if record.state == "ended":
+            return studies.stored_answer(record)
+        self._storage.set_state(record.id, "paused", {"why": "to stop", **_whose(by)})
+        run = studies.run_of(self._storage, self.record, self._spec, None)
+        result = run.result(whole_rounds)
+        self._storage.add_note(record.id, "stopped", _whose(by))
+        told = run.last_round if run.ended else run.last_round - 1  # the round that is being drawn stays open
+        self._storage.end(record.id, told, result.to_dict(full=True))
+        self._let_go()
+        return result
 
 
-def opened_arms(reading: Reading, arms: Arms | TableLike, settings: Settings, show: Ticker) -> Arms:
+def _whose(by: str) -> dict[str, str]:
+    return {"by": by} if by else {}
+
+
+def opened_arms(
+    reading: Reading, arms: Arms | TableLike, settings: Settings, show: Ticker, engine: Engine | None
+) -> Arms:
     """The arms of a table, or the arms as they were given."""
     with show.during("reading the table") if reading.is_table(arms) else nullcontext():
-        return reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets)
+        return reading.opened(arms, settings.by_kernel, settings.seed, texts=settings.bets, engine=engine)

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.arms.base import Arm
 from kabc.core.arrays import Array
 from kabc.core.evidence.exchangeability import Order, order_evidence
+from kabc.core.streams import rngs_of
 from kabc.core.words import counted, in_short, percent
 from kabc.results.values import Assumption
 from kabc.results.words import FEW_SAMPLES
 from kabc.running.record import rows_of
-from kabc.study.tickets import rng_of
 
 ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
 DEPENDENT = "samples depend on each other"
@@ -64,7 +64,7 @@ class Watch:
         self.block = block
         for arm, source in enumerate(arms):
             in_order = getattr(source, "in_order", None)
-            rows = in_order(self._dense) if callable(in_order) else None
+            rows = in_order(min(self._dense, self._most(1))) if callable(in_order) else None
             if rows is not None:
                 self._listen(arm, rows)
                 self._pools.add(arm)
@@ -93,8 +93,12 @@ class Watch:
         numbers = self._heard[arm] + np.arange(len(rows))
         self._heard[arm] += len(rows)
         steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
-        most = max(_FEWEST, _MOST_NUMBERS // (len(self._seen) * rows.shape[1])) - self._kept[arm]
+        most = self._most(rows.shape[1]) - self._kept[arm]
         return np.asarray(rows[numbers % steps == 0][: max(0, most)])
+
+    def _most(self, columns: int) -> int:
+        """Samples of an arm that are kept: with many arms few of each."""
+        return max(_FEWEST, _MOST_NUMBERS // (len(self._seen) * columns))
 
     # ------------------------------------------------------------ what it found
 
@@ -175,8 +179,8 @@ class Watch:
         return doubts, together
 
     def _order(self, rows: Mapping[int, Array], column: int, common: int) -> Order:
-        rngs = [rng_of(self._seed, arm, column, 1) for arm in rows]
-        return order_evidence([one[:, column] for one in rows.values()], rngs, common)
+        rngs = rngs_of(self._seed, [(arm, column, 1) for arm in rows])
+        return order_evidence([one[:, column] for one in rows.values()], list(rngs), common)
 
 
 @dataclass(frozen=True)

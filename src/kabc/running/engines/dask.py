@@ -1,0 +1,111 @@
+"""A cluster of Dask, reached by its client.
+
+Arms go there once. Chunks of draws follow, each under a key of its own: Dask would answer two equal ones with the same
+draw. Dask itself starts tasks again when a worker dies, and this would be a redraw that nobody has chosen. So a chunk
+marks on the scheduler that it has begun. A second start finds the mark and draws nothing: the chunk counts as lost, and
+`on_worker_loss` decides.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from asyncio import CancelledError
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError as OldCancelledError
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any, Self, cast
+
+import cloudpickle
+from distributed import Client, Event, KilledWorker
+
+from kabc.arms.base import Arm
+from kabc.arms.parts import Parts
+from kabc.core.errors import ArmError, SettingsError
+from kabc.running.engines.base import WorkerLostError
+from kabc.running.engines.chunks import Answers, Job, drawn
+from kabc.running.engines.frames import parts_of, sent_once
+
+_LOOK_SECONDS = 1.0  # between two looks how many workers there are
+_GONE = ("lost", "cancelled", "error")
+
+
+class DaskEngine:
+    """Draws on the workers of a client, which stays open."""
+
+    shares_memory = False
+    falls_as_one = False
+
+    def __init__(self, client: Client) -> None:
+        if client.asynchronous:
+            raise SettingsError("executor is an asynchronous client of Dask; pass one made with asynchronous=False")
+        self._client = client
+        self._arms: Any = None  # a future of all arms
+        self._threads, self._looked = 1, -_LOOK_SECONDS
+
+    @property
+    def slots(self) -> int:
+        return max(1, self._n_threads())  # a cluster that grows with its tasks may begin with none
+
+    @property
+    def deserted(self) -> bool:
+        return self._n_threads() == 0
+
+    def _n_threads(self) -> int:
+        """How many threads the workers have, as of a moment ago."""
+        now = time.monotonic()
+        if now >= self._looked + _LOOK_SECONDS and self._client.status == "running":
+            with suppress(OSError):  # the scheduler is away: what is under way will say so
+                self._threads = sum(self._client.nthreads().values())
+            self._looked = now
+        return self._threads
+
+    def dumps(self, arm: Arm) -> bytes:
+        return cast(bytes, cloudpickle.dumps(arm))
+
+    def send(self, arms: Mapping[int, bytes] | Sequence[Arm], jobs: Sequence[Job]) -> Future[Answers]:
+        if self._client.status not in ("running", "connecting"):
+            raise ArmError(f"the client of Dask is {self._client.status}; pass one that is open")
+        if self._arms is None or self._arms.status in _GONE:
+            self._arms = sent_once(self._client, arms)
+        key = f"kabc-{uuid.uuid4().hex}"
+        task = self._client.submit(_drawn_once, key, self._arms, list(jobs), key=key, pure=False, retries=0)
+        answers: Future[Answers] = Future()
+        answers.set_running_or_notify_cancel()  # whether it has begun is known on the cluster alone
+        self._client.loop.add_callback(self._hear, task, key, answers)
+        return answers
+
+    async def _hear(self, task: Any, key: str, answers: Future[Answers]) -> None:
+        """Pass on what became of a chunk."""
+        try:
+            found = await task
+        except (KilledWorker, CancelledError, OldCancelledError) as error:
+            answers.set_exception(WorkerLostError(str(error)))
+        except Exception as error:
+            answers.set_exception(error)
+        else:
+            if found is None:
+                answers.set_exception(WorkerLostError("the worker that began to draw is gone"))
+            else:
+                answers.set_result(found)
+        with suppress(Exception):  # the mark is in nobody's way
+            await Event(key, client=self._client).clear()
+
+    def parts_of(self, source: Any, columns: Sequence[str] | None) -> tuple[Any, Parts] | None:
+        return parts_of(self._client, source, columns)
+
+    def renewed(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        self._arms = None
+
+
+def _drawn_once(key: str, arms: Mapping[int, bytes], jobs: Sequence[Job]) -> Answers | None:
+    """A chunk, on a worker; None if another worker has begun it."""
+    begun = Event(key)
+    if begun.is_set():
+        return None
+    begun.set()
+    return drawn(arms, jobs)

@@ -1,0 +1,35 @@
+"""A real cluster of Dask on this machine, made once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    distributed: Any = pytest.importorskip("distributed")
+    dask: Any = pytest.importorskip("dask")
+    settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "memory_limit": 0}
+    with dask.config.set({"distributed.comm.timeouts.connect": "200s"}):  # a busy machine starts workers slowly
+        found = distributed.LocalCluster(4, silence_logs=logging.CRITICAL, **settings)
+        yield found
+        with suppress(KeyError):  # Dask stumbles over workers that died a moment ago
+            found.close()
+
+
+@pytest.fixture(scope="session")
+def connected(cluster: Any) -> Iterator[Any]:
+    distributed: Any = pytest.importorskip("distributed")
+    with distributed.Client(cluster) as found:
+        yield found
+
+
+@pytest.fixture
+def client(connected: Any) -> Any:
+    connected.wait_for_workers(2, timeout=200)  # those that died are on their way back
+    return connected
