@@ -38,6 +38,7 @@ def write(store: Storage) -> None:
         store.exchange(study, "ann", draws[: 6 - 3 * number])
         store.exchange(study, "bob", [Draw(old[0].id, old[0].lease, "bob", ROWS[1], 10.0, 12.0)])
     store.exchange(study, "ann", [Failure(held[5].id, held[5].lease, "ann", "the line is dead")])
+    store.add_token("ann", "tell", "0" * 64, None)
     store.save_snapshot(study, 0, b"\x00state\xff")
     store.add_note(study, "block", {"length": 3})
     store.set_state(study, "paused", {"why": "golden"})

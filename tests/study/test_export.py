@@ -16,7 +16,7 @@ import pytest
 
 import kabc
 from kabc.core.errors import SettingsError
-from kabc.storage.contract import Draw, NewTicket, Storage
+from kabc.storage.contract import Draw, NewTicket, Storage, StudyRecord
 from kabc.storage.errors import StorageError
 from kabc.storage.memory import MemoryStorage
 from kabc.storage.opening import open_storage
@@ -167,12 +167,20 @@ def test_memory_does_not_grow_with_the_study(tmp_path: Path, ending: str, monkey
     for name, rounds in (("small", 2), ("large", 20)):
         record = kept.made(store, name, rounds=rounds, count=200)
         export_study(store, record, tmp_path / f"warm.{ending}")  # what is loaded once is not counted
-        tracemalloc.start()
-        export_study(store, record, tmp_path / f"{name}.{ending}")
-        sizes.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        # other threads of this process are traced too: the least of three is the export's own
+        sizes.append(min(traced(store, record, tmp_path / f"{name}.{ending}") for _ in range(3)))
     store.close()
     assert sizes[1] < 4 * sizes[0]
+
+
+def traced(store: Storage, record: StudyRecord, target: Path) -> int:
+    """The most memory that Python held while a study was exported."""
+    tracemalloc.start()
+    try:
+        export_study(store, record, target)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_study_goes_to_a_file_and_from_there_to_another_store(tmp_path: Path) -> None:

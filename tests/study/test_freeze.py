@@ -22,7 +22,7 @@ from kabc.storage.errors import StorageError
 from kabc.strategies import Strategy, strategies
 from kabc.strategies.gate.strategy import Gate
 from kabc.study import freeze as freezing
-from kabc.study.freeze import NotFrozenError, freeze, thaw
+from kabc.study.freeze import NotFrozenError, digest_of, freeze, thaw
 from tests.testing.test_strategies import MAKERS, by_name, drawn
 
 MARK = "a study"
@@ -330,3 +330,22 @@ def test_json_that_is_nested_without_end_is_refused() -> None:
     head["sum"] = hashlib.sha256(deep).hexdigest()
     with pytest.raises(StorageError, match="damaged"):
         thaw(json.dumps(head).encode() + b"\n" + deep, MARK)
+
+
+def test_contents_that_are_kept_elsewhere_are_named_and_not_written() -> None:
+    samples = np.random.default_rng(0).normal(size=(5_000, 3))
+    state = {"samples": samples, "turned": samples.T, "sums": samples.sum(axis=0)}
+    frozen = freeze(state, "x", {digest_of(samples.tobytes())})
+    assert len(frozen) < 2_000
+    back = thaw(frozen, "x", (one.tobytes() for one in (state["sums"], samples)))
+    for name, value in state.items():
+        assert np.array_equal(back[name], value), name
+    assert back["samples"].flags.writeable
+
+
+@pytest.mark.parametrize("elsewhere", [[], [b"12345678"]])
+def test_a_state_whose_samples_are_gone_is_damaged(elsewhere: list[bytes]) -> None:
+    samples = np.arange(3.0)
+    frozen = freeze({"samples": samples}, "x", {digest_of(samples.tobytes())})
+    with pytest.raises(StorageError, match="the snapshot is damaged"):
+        thaw(frozen, "x", elsewhere)

@@ -13,9 +13,11 @@ from kabc.storage.contract import (
     Json,
     NewTicket,
     Note,
+    Scope,
     StudyRecord,
     Summary,
     Ticket,
+    TokenRecord,
     WorkerRecord,
 )
 from kabc.storage.errors import StorageError
@@ -213,6 +215,16 @@ class SortsWorkers(MemoryStorage):
 class SeesNobody(MemoryStorage):
     def _seen(self, kept: Any, worker: str, now: float) -> None:
         pass
+
+
+class OnlyHidesTokens(MemoryStorage):
+    def remove_token(self, token: int) -> bool:
+        return any(one.id == token for one in self.tokens())
+
+
+class TokensLastForEver(MemoryStorage):
+    def add_token(self, label: str, scope: Scope, digest: str, seconds: float | None) -> TokenRecord:
+        return super().add_token(label, scope, digest, None)
 
 
 class KeepsTheFirstSnapshot(MemoryStorage):

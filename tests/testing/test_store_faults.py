@@ -70,6 +70,7 @@ FAULTS: dict[str, list[type[Storage]]] = {
     "workers_are_listed_in_the_order_in_which_they_came": [faulty.SortsWorkers],
     "a_worker_is_seen_when_it_renews_and_hands_in": [faulty.SeesNobody],
     "a_snapshot_replaces_the_one_before": [faulty.KeepsTheFirstSnapshot],
+    "tokens_are_listed_until_they_are_removed": [faulty.OnlyHidesTokens, faulty.TokensLastForEver],
     "the_clock_goes_forward_in_seconds": [faulty.HasAFixedClock],
     "the_revision_grows_with_every_change_and_with_nothing_else": [faulty.WakesForSignsOfLife],
     "waiting_ends_with_the_next_change": [faulty.NeverSeesAChange],

@@ -25,6 +25,7 @@ Json = Mapping[str, Any]  # what json.dumps takes
 StudyState = Literal["running", "paused", "ended"]
 TicketState = Literal["open", "leased", "done", "failed"]
 Outcome = Literal["done", "superseded"]
+Scope = Literal["read", "tell", "admin"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,18 @@ class Summary:
     tickets: Mapping[TicketState, int]  # of the latest round
     samples_per_arm: Mapping[int, int]
     last_change: float
+
+
+@dataclass(frozen=True)
+class TokenRecord:
+    """A token with which people and workers come in over HTTP. The token itself is not kept, only its SHA-256."""
+
+    id: int
+    label: str  # whose it is, for people
+    scope: Scope
+    digest: str  # SHA-256 of the token, in hex
+    created: float
+    expires: float | None  # None: never
 
 
 @dataclass(frozen=True)
@@ -282,6 +295,17 @@ class Storage(Protocol):
 
     def drop_snapshot(self, study: int) -> None:
         """Forget the state."""
+
+    # ------------------------------------------------------------ tokens
+
+    def add_token(self, label: str, scope: Scope, digest: str, seconds: float | None) -> TokenRecord:
+        """A new token that is good for so many seconds; None: for ever. The same digest again changes nothing."""
+
+    def tokens(self) -> list[TokenRecord]:
+        """All tokens, oldest first; also those that have expired."""
+
+    def remove_token(self, token: int) -> bool:
+        """Forget a token, by its id. False: there is none."""
 
     # ------------------------------------------------------------ the store itself
 

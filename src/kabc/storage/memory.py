@@ -37,6 +37,7 @@ from kabc.storage.contract import (
     WorkerRecord,
 )
 from kabc.storage.deck import Deck
+from kabc.storage.tokens import MemoryTokens
 
 
 class _Study:
@@ -77,12 +78,13 @@ class _Study:
             self._record = replace(self._record, revision=self.revision, **fields)
 
 
-class MemoryStorage:
+class MemoryStorage(MemoryTokens):
     """Studies in this process. With `forget`, the tickets and rows of a round are dropped once it was told."""
 
     url = "memory"
 
     def __init__(self, *, forget: bool = False) -> None:
+        super().__init__()
         self._forget = forget
         self._changed = Condition()
         self._studies: dict[int, _Study] = {}

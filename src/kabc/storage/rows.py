@@ -11,6 +11,7 @@ numbers, one for each letter. An array of objects is a list of its different val
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from typing import Any
@@ -31,6 +32,7 @@ _SMALL = 4_096  # bytes of which every one counts, and that are quick to compres
 _HIGHEST_LETTER = 0x10FFFF
 _MOST_PLACES = 6  # of decimals
 _A_LOOK = 8  # rows that show whether they are decimals
+_WIDEST = 8  # bytes of a number, and of a place in an array of objects
 _WHOLE = ("|i1", "<i2", "<i4", "<i8")
 _Value = str | int | float | bool | None
 
@@ -68,17 +70,20 @@ def encode(rows: NDArray[Any]) -> bytes:  # (n,) or (n, d)
     return b"".join([_MAGIC, struct.pack("<I", len(text)), text, packed if header["z"] else body])
 
 
-def decode(data: bytes) -> NDArray[Any]:
-    """The samples that `encode` was given. Anything else is refused, and nothing larger than allowed is unpacked."""
+def decode(data: bytes, most: int | None = None) -> NDArray[Any]:
+    """The samples that `encode` was given. Anything else is refused, and nothing larger than allowed is unpacked.
+
+    `most`: bytes that they may take in memory, for those who cannot be trusted with more.
+    """
     try:
-        return _decoded(data)
+        return _decoded(data, most)
     except StorageError:
         raise
     except Exception as error:  # numpy, json and zlib have many ways to say that bytes are wrong
         raise _damaged(str(error) or type(error).__name__) from error
 
 
-def _decoded(data: bytes) -> NDArray[Any]:
+def _decoded(data: bytes, most: int | None) -> NDArray[Any]:
     start = len(_MAGIC) + 4
     if len(data) > MOST_BYTES + _LONGEST_HEADER or data[: len(_MAGIC)] != _MAGIC or len(data) < start:
         raise _damaged("they do not begin as samples do")
@@ -89,6 +94,9 @@ def _decoded(data: bytes) -> NDArray[Any]:
     shape = tuple(_size(value) for value in header["s"])
     if len(shape) not in (1, 2):
         raise _damaged(f"{len(shape)} dimensions")
+    # a value has up to 8 bytes in memory, however few it has here: whole numbers, empty texts, codes
+    if most is not None and max(_WIDEST * math.prod(shape), _size(header["z"])) > most:
+        raise _damaged(f"more than {most:,} bytes")
     body = _unpacked(memoryview(data)[start + length :], _size(header["z"]))
     if header["t"] == "O":
         return _uncoded(body, shape, _size(header["v"]), _number_type(header["c"]))

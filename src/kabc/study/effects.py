@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from kabc.arms.values import category_code
 from kabc.core.arrays import Array
 from kabc.core.evidence.betting import log_product, mixture
-from kabc.core.scores.discriminant import Moments
+from kabc.core.scores.discriminant import Moments, scorers_of
 from kabc.core.scores.maps import FeatureMap, Levels, Products, Ranks, Scaled
 from kabc.results.words import ratio
 from kabc.storage.contract import Draw, Storage, Ticket
@@ -117,7 +117,7 @@ def _scores(mine: Array, theirs: Array, begin: int, end: int) -> Iterator[Array]
         learner = Moments(fitted, 2)
         learner.absorb(fitted(past), sides)
         features = fitted(now)
-        for scorer in learner.scorers(np.arange(2), np.arange(2), 2):
+        for scorer in scorers_of([learner], np.arange(2), np.arange(2), 2):
             both = scorer.scores(features)
             score = np.clip(both[:, 0] - both[:, 1], -highest, highest).reshape(2, -1)
             yield from (strength * score for strength in _STRENGTHS)

@@ -1,9 +1,9 @@
 """States of runs as bytes, without pickle: a cache that lets a study go on without replaying all of its rounds.
 
 A frozen state is one line of JSON, then blobs. The line says which code wrote it and what it belongs to; the first blob
-is the graph of objects (`graphs.py` writes it, `thawing.py` reads it), the others are the contents of arrays. Other
-code, or another study, ignores it. Nothing in it is ever executed: it names classes of kabc's own maths and books, and
-no others (`classes.py`).
+is the graph of objects (`graphs.py` writes it, `thawing.py` reads it), the others are the contents of arrays. Contents
+that are kept elsewhere, such as samples, are only named, by their digest. Other code, or another study, ignores it.
+Nothing in it is ever executed: it names classes of kabc's own maths and books, and no others (`classes.py`).
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections.abc import Container, Iterable
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from kabc.storage.errors import StorageError
-from kabc.study.graphs import Graph, NotFrozenError
+from kabc.study.graphs import Graph, NotFrozenError, digest_of
 from kabc.study.thawing import thawed
 
-__all__ = ["NotFrozenError", "freeze", "thaw"]
+__all__ = ["NotFrozenError", "digest_of", "freeze", "thaw"]
 
 _LONGEST_HEAD = 1 << 20  # bytes
 _MOST_BYTES = 1 << 30  # of a state, before it is packed
@@ -28,9 +29,12 @@ _SAMPLE = 1 << 16  # bytes of a blob that show whether packing it helps
 _HELPS = 0.8
 
 
-def freeze(state: object, mark: str) -> bytes:
-    """The state as bytes; `mark` says what it belongs to. Raises `NotFrozenError` if it holds something else."""
-    graph = Graph(state)
+def freeze(state: object, mark: str, elsewhere: Container[str] = ()) -> bytes:
+    """The state as bytes; `mark` says what it belongs to. Raises `NotFrozenError` if it holds something else.
+
+    `elsewhere` are digests (`digest_of`) of contents that `thaw` will be given again: they are not written.
+    """
+    graph = Graph(state, elsewhere)
     blobs = [json.dumps(graph.nodes).encode(), *graph.blobs]
     n_bytes = sum(map(len, blobs))
     if n_bytes > _MOST_BYTES:
@@ -46,15 +50,18 @@ def freeze(state: object, mark: str) -> bytes:
     return json.dumps(head).encode() + b"\n" + body
 
 
-def thaw(content: bytes, mark: str) -> Any:
-    """The state; None if other code wrote it, or for something else. Raises `StorageError` if it is damaged."""
+def thaw(content: bytes, mark: str, elsewhere: Iterable[bytes] = ()) -> Any:
+    """The state; None if other code wrote it, or for something else.
+
+    Raises `StorageError` if it is damaged, or if a content that was kept elsewhere is not among these.
+    """
     try:
         line, _, body = content.partition(b"\n")
         head = json.loads(line[:_LONGEST_HEAD])
         if head["code"] != code_fingerprint() or head["mark"] != mark:
             return None
         nodes, *blobs = _unpacked(body, head)
-        return thawed(json.loads(nodes), blobs)
+        return thawed(json.loads(nodes), blobs, elsewhere)
     except StorageError:
         raise
     except Exception as error:  # damaged, or made up: whatever it leads to, it is not a state

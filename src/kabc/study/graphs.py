@@ -18,11 +18,14 @@
 
 A node comes after all nodes that it holds, unless they hold it too. An object that is held twice is one node. Arrays
 are written in the order of their memory, so sums over them round alike. Arrays that share memory come back apart.
+
+A blob is the number of one that is written beside the nodes, or the digest of content that is kept elsewhere.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container
 from hashlib import blake2b
 from typing import Any
 
@@ -41,16 +44,25 @@ class NotFrozenError(KabcError, TypeError):
     """A state holds something that cannot be written down: a function, a connection, an object of another package."""
 
 
-class Graph:
-    """An object with all that it holds, as nodes. The last node is the object itself."""
+def digest_of(content: bytes) -> str:
+    """The name of a content."""
+    return blake2b(content, digest_size=32).hexdigest()
 
-    def __init__(self, root: object) -> None:
+
+class Graph:
+    """An object with all that it holds, as nodes. The last node is the object itself.
+
+    `elsewhere` are digests of contents that are not written down, because whoever reads the nodes has them.
+    """
+
+    def __init__(self, root: object, elsewhere: Container[str] = ()) -> None:
+        self._elsewhere = elsewhere
         self.nodes: list[list[Any]] = []
         self.blobs: list[bytes] = []
         self._known: dict[int, int] = {}  # id() -> our id, from the first time that it is seen
         self._open: set[int] = set()  # our ids of objects that cannot be made yet
         self._alive: list[object] = []  # so that no id() is used twice
-        self._blob_of: dict[bytes, int] = {}
+        self._blob_of: dict[str, int] = {}
         self._write((root,))
 
     def _write(self, root: tuple[object]) -> None:
@@ -122,9 +134,11 @@ class Graph:
         content = value.transpose(axes).tobytes()
         return ["array", value.dtype.str, list(value.shape), axes, value.flags.writeable, self._blob(content)]
 
-    def _blob(self, content: bytes) -> int:
-        """The number of the blob; equal ones are kept once."""
-        key = blake2b(content).digest()
+    def _blob(self, content: bytes) -> int | str:
+        """The number of the blob, or its digest if it is kept elsewhere; equal ones are kept once."""
+        key = digest_of(content)
+        if key in self._elsewhere:
+            return key
         if key not in self._blob_of:
             self._blob_of[key] = len(self.blobs)
             self.blobs.append(content)

@@ -7,28 +7,31 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kabc.study.classes import class_of, slots_of
-from kabc.study.graphs import PLAIN_KINDS
+from kabc.study.graphs import PLAIN_KINDS, digest_of
 
 _DTYPE = re.compile(rf"[<>|][{PLAIN_KINDS}][0-9]{{1,9}}(\[[0-9]*[A-Za-z]{{1,2}}\])?")
 _EMPTY: dict[str, Callable[[], Any]] = {"list": list, "dict": dict, "set": set}
+_WITH_BLOB = ("bytes", "array")  # as the last part of the node
 _NOT_MADE = object()
 
 
-def thawed(nodes: list[list[Any]], blobs: list[bytes]) -> Any:
-    """The object that was written. Raises some error if the nodes are wrong."""
-    return _Thawing(nodes, blobs).root
+def thawed(nodes: list[list[Any]], blobs: list[bytes], elsewhere: Iterable[bytes] = ()) -> Any:
+    """The object that was written, with contents that are kept elsewhere. Raises some error if the nodes are wrong."""
+    missing = {node[-1] for node in nodes if node[1] in _WITH_BLOB and isinstance(node[-1], str)}
+    named = ((digest_of(content), content) for content in (elsewhere if missing else ()))
+    return _Thawing(nodes, blobs, {name: content for name, content in named if name in missing}).root
 
 
 class _Thawing:
-    def __init__(self, nodes: list[list[Any]], blobs: list[bytes]) -> None:
-        self._blobs = blobs
+    def __init__(self, nodes: list[list[Any]], blobs: list[bytes], elsewhere: dict[str, bytes]) -> None:
+        self._blobs, self._elsewhere = blobs, elsewhere
         self._made: list[Any] = [_NOT_MADE] * len(nodes)
         if sorted(node[0] for node in nodes) != list(range(len(nodes))):
             raise ValueError("nodes are missing")
@@ -91,16 +94,18 @@ class _Thawing:
 
     # ------------------------------------------------------------ numbers
 
-    def _blob(self, which: int) -> bytes:
+    def _blob(self, which: int | str) -> bytes:
+        if isinstance(which, str):
+            return self._elsewhere[which]
         if which < 0:
             raise ValueError("a blob is missing")
         return self._blobs[which]
 
-    def _fill_bytes(self, number: int, blob: int) -> None:
+    def _fill_bytes(self, number: int, blob: int | str) -> None:
         self._made[number] = self._blob(blob)
 
     def _fill_array(
-        self, number: int, dtype: str, shape: list[int], axes: list[int], writeable: bool, blob: int
+        self, number: int, dtype: str, shape: list[int], axes: list[int], writeable: bool, blob: int | str
     ) -> None:
         if sorted(axes) != list(range(len(shape))):
             raise ValueError(f"{axes} are not the axes of an array of shape {shape}")

@@ -11,17 +11,17 @@ one of several draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from kabc.core.streams import rng_of, rngs_of
 from kabc.storage.contract import NewTicket, Ticket
 from kabc.study.facts import Facts
 
+__all__ = ["Streams", "generators_of", "keys_of", "rng_of", "rngs_of", "tickets_of"]
 
-def rng_of(seed: int, *key: int) -> np.random.Generator:
-    """A random generator for each key."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+_AT_ONCE = 1024  # generators that are made together: a round of many arms is not in memory as generators
 
 
 def tickets_of(
@@ -46,10 +46,35 @@ def tickets_of(
 
 def generators_of(ticket: Ticket, seed: int, facts: Facts) -> tuple[np.random.Generator, ...]:
     """The generator of a draw; of a paired arm also the one that all arms have alike."""
+    return tuple(rng_of(seed, *key) for key in keys_of(ticket, facts))
+
+
+def keys_of(ticket: Ticket, facts: Facts) -> tuple[tuple[int, ...], ...]:
+    """The keys of the generators of a draw: these, with the seed, are all that another process needs."""
     about, number = facts.arms[ticket.arm], ticket.round
-    several = about.one_at_a_time
-    own = rng_of(seed, ticket.arm, number, 0, ticket.piece) if several else rng_of(seed, ticket.arm, number)
-    if not about.paired:
-        return (own,)
-    n_arms = len(facts)
-    return own, (rng_of(seed, n_arms, number, 1, ticket.piece) if several else rng_of(seed, n_arms, number, 1))
+    piece = (ticket.piece,) if about.one_at_a_time else ()
+    own = (ticket.arm, number, *((0, *piece) if piece else ()))
+    return (own, (len(facts), number, 1, *piece)) if about.paired else (own,)
+
+
+class Streams:
+    """`generators_of` of tickets that are drawn one after the other, made many at a time."""
+
+    def __init__(self, seed: int, facts: Facts) -> None:
+        self._seed, self._facts = seed, facts
+        self._next: Iterator[Ticket] = iter(())
+        self._made: dict[int, np.random.Generator] = {}  # by ticket
+
+    def expect(self, tickets: Sequence[Ticket]) -> None:
+        """These are drawn next, in about this order."""
+        alike = not any(about.paired or about.one_at_a_time for about in self._facts.arms)
+        self._next, self._made = iter(tickets if alike else ()), {}
+
+    def of(self, ticket: Ticket) -> tuple[np.random.Generator, ...]:
+        """The generators of a ticket, whether it was expected or not."""
+        if ticket.id not in self._made:
+            some = [one for one, _ in zip(self._next, range(_AT_ONCE), strict=False)]
+            made = rngs_of(self._seed, [(one.arm, one.round) for one in some])
+            self._made |= {one.id: rng for one, rng in zip(some, made, strict=True)}
+        own = self._made.pop(ticket.id, None)
+        return generators_of(ticket, self._seed, self._facts) if own is None else (own,)

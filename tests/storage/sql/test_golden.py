@@ -45,6 +45,8 @@ def test_an_old_store_opens_and_goes_on(golden: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert [(one.name, one.facts) for one in store.workers(study.id)] == [("ann", {"host": "here"})]
     assert store.load_snapshot(study.id) == (0, b"\x00state\xff")
+    has_tokens = golden.stem != "schema-1"  # they came with the second version
+    assert [(one.label, one.scope, one.digest) for one in store.tokens()] == [("ann", "tell", "0" * 64)] * has_tokens
     store.set_state(study.id, "running", {})
     assert len(store.exchange(study.id, "cid", want=9).leased) == 2
     store.close()

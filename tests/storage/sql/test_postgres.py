@@ -10,12 +10,13 @@ from contextlib import contextmanager
 import numpy as np
 import psycopg
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import OperationalError
 
 from kabc.storage.contract import Draw, NewTicket, Storage
 from kabc.storage.errors import StorageError, StoreAwayError
 from kabc.storage.opening import open_storage
+from kabc.storage.sql import tables
 from kabc.storage.sql.store import SqlStorage
 from tests.postgres import PASSWORD, Server, new_database, running_server
 
@@ -201,3 +202,27 @@ def test_what_is_acknowledged_is_durable_also_where_the_server_is_set_up_otherwi
     with store._home.transaction(write=True) as used:  # type: ignore[attr-defined]
         assert used.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
     store.close()
+
+
+def test_a_process_that_is_frozen_in_a_transaction_holds_up_others_for_a_while_only(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_database(postgres)
+    open_storage(url).close()  # its tables are made
+    monkeypatch.setattr("kabc.storage.sql.postgres._IDLE_SECONDS", 3)
+    frozen, other = open_storage(url), open_storage(url)
+    study = frozen.create_study("nightly", {}, {}).id
+    tries = 0
+
+    def work(connection: Connection) -> str:
+        nonlocal tries
+        tries += 1
+        connection.execute(select(tables.studies).with_for_update())
+        if tries == 1:  # as if the process stood still meanwhile
+            other.set_state(study, "paused", {})
+        return str(connection.execute(select(tables.studies.c.state)).scalar_one())
+
+    assert frozen._write(work) == "paused"  # type: ignore[attr-defined]
+    assert tries == 2
+    frozen.close()
+    other.close()

@@ -21,7 +21,8 @@ from kabc.storage.sql.home import Home
 _LOCK = 0x6B616263  # "kabc": of the schema
 _LOOK_EVERY = 1.0  # seconds after which who waits looks by itself: a message may be lost with its connection
 _COLLISIONS = ("40001", "40P01")  # two transactions in each other's way
-_RESTARTS = ("57P01", "57P02", "57P03", "08", "53300")  # it stops, starts, is full, or the connection broke
+_RESTARTS = ("57P01", "57P02", "57P03", "08", "53300", "25P03")  # it stops, starts, is full, or the connection broke
+_IDLE_SECONDS = 30  # that a transaction may stand still: a process that is frozen in one holds up all others
 _NO_ROOM = ("53100", "53200")  # on its disk, in its memory
 
 
@@ -104,7 +105,8 @@ class PostgresHome(Home):
 
 
 def _durable(connection: Any, _: object) -> None:
-    """What was acknowledged survives a crash, also where the server is set up otherwise."""
+    """What was acknowledged survives a crash, also where the server is set up otherwise. A frozen process lets go."""
+    connection.execute(f"SET idle_in_transaction_session_timeout = '{_IDLE_SECONDS}s'")
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
     )

@@ -19,14 +19,16 @@ from kabc.storage.contract import (
     Json,
     NewTicket,
     Note,
+    Scope,
     StudyRecord,
     StudyState,
     Summary,
     Ticket,
+    TokenRecord,
     WorkerRecord,
 )
 from kabc.storage.rows import encode
-from kabc.storage.sql import leases, rounds, studies
+from kabc.storage.sql import leases, rounds, studies, tokens
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.schema import prepare, version_of
@@ -242,6 +244,17 @@ class SqlStorage:
 
     def drop_snapshot(self, study: int) -> None:
         self._write(lambda c: studies.drop_snapshot(c, study))
+
+    # ------------------------------------------------------------ tokens
+
+    def add_token(self, label: str, scope: Scope, digest: str, seconds: float | None) -> TokenRecord:
+        return self._write(lambda c: tokens.add(self._home, c, label, scope, digest, seconds))
+
+    def tokens(self) -> list[TokenRecord]:
+        return self._read(tokens.read)
+
+    def remove_token(self, token: int) -> bool:
+        return self._write(lambda c: tokens.remove(c, token))
 
     # ------------------------------------------------------------ the store itself
 

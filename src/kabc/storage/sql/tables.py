@@ -176,6 +176,18 @@ notes = Table(
 )
 Index("kabc_notes_study", notes.c.study, notes.c.id)
 
+tokens = Table(
+    "kabc_tokens",
+    metadata,
+    _id(),
+    _words("label"),
+    _words("scope"),
+    Column("digest", Text, nullable=False, unique=True),  # of the token, which is not kept
+    _time("created"),
+    Column("expires", _Double, nullable=True),
+    **_ONCE,
+)
+
 snapshots = Table(
     "kabc_snapshots",
     metadata,

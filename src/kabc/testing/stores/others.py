@@ -1,4 +1,4 @@
-"""What a store does with the step, notes, workers and snapshots, and how it waits."""
+"""What a store does with the step, notes, workers, snapshots and tokens, and how it waits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kabc.testing.stores.base import EMPTY, LAPSED, LONG, StoreTests, drawn, tic
 
 
 class OtherTests(StoreTests):
-    """The step, notes, workers, snapshots, the clock."""
+    """The step, notes, workers, snapshots, tokens, the clock."""
 
     def test_one_worker_has_the_step(self) -> None:
         store = self.make_storage()
@@ -80,6 +80,19 @@ class OtherTests(StoreTests):
         assert self.again(store).load_snapshot(study) == (5, b"\x00new\xff")
         store.drop_snapshot(study)
         assert store.load_snapshot(study) is None
+
+    def test_tokens_are_listed_until_they_are_removed(self) -> None:
+        store = self.make_storage()
+        first = store.add_token("ann", "tell", "a" * 64, None)
+        second = store.add_token("ann", "admin", "b" * 64, LONG)
+        assert store.add_token("ann", "tell", "a" * 64, None) == first  # the same digest again
+        assert self.again(store).tokens() == [first, second]
+        assert (first.label, first.scope, first.digest, first.expires) == ("ann", "tell", "a" * 64, None)
+        assert second.expires == second.created + LONG
+        assert store.remove_token(first.id)
+        assert not store.remove_token(first.id)
+        assert self.again(store).tokens() == [second]
+        assert store.add_token("bob", "read", "c" * 64, None).id > second.id
 
     def test_the_clock_goes_forward_in_seconds(self) -> None:
         store = self.make_storage()
