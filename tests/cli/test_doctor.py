@@ -15,6 +15,7 @@ from kabc.cli import checkup, doctor
 from kabc.running.identity import worker_facts
 from kabc.storage.contract import Failure, NewTicket, Storage
 from kabc.storage.memory import MemoryStorage
+from kabc.storage.sql.schema import VERSION
 from tests.cli import kept
 from tests.cli.conftest import Answer, Call
 from tests.postgres import new_database
@@ -74,7 +75,7 @@ def test_a_healthy_store_has_no_problem(store: Storage, kabc: Call) -> None:
     answer = kabc("doctor", "--storage", "kabc.db", "--json")
     assert answer.code == 0
     seen = found(answer)
-    assert seen["store"] == ("ok", "sqlite:///kabc.db, schema 1; ")
+    assert seen["store"] == ("ok", f"sqlite:///kabc.db, schema {VERSION}; ")
     assert seen["writing"][0] == seen["clock"][0] == seen["log"][0] == "ok"
     assert seen["study nightly"] == ("ok", "running, 18 samples, 1 worker at work; ")
 
@@ -176,6 +177,6 @@ def test_a_server_tells_its_version(postgres: str, kabc: Call) -> None:
     assert answer.code == 0
     level, said = found(answer)["store"]
     assert level == "ok"
-    assert "schema 1, PostgreSQL 1" in said
+    assert f"schema {VERSION}, PostgreSQL 1" in said
     assert "hidden-word" not in answer.out
     assert "file system" not in found(answer)

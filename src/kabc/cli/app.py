@@ -57,6 +57,7 @@ from kabc.cli.options import (
     given_options,
 )
 from kabc.cli.outliers import outliers
+from kabc.cli.serve import serve_app
 from kabc.cli.stores import StorageOption, StudyOption
 from kabc.cli.study import study_app
 from kabc.cli.worker import worker
@@ -333,6 +334,7 @@ def compare(
 
 app.command()(worker)
 app.add_typer(study_app, name="study")
+app.add_typer(serve_app, name="serve")
 app.command()(doctor)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kabc.cli import exits
 from kabc.cli import options as common
-from kabc.cli.stores import StorageOption, study_asked
+from kabc.cli.stores import StorageOption, opened, storage_named
 from kabc.config.errors import ConfigError
 from kabc.core.words import counted, did_you_mean, in_short, named, shown
 
@@ -17,13 +20,20 @@ if TYPE_CHECKING:
     from kabc.arms.base import NamedArms
     from kabc.config.models import Config
     from kabc.running.work import Worked
+    from kabc.storage.contract import Storage
     from kabc.study.spec import Spec
+
+TOKEN = "KABC_TOKEN"
 
 
 def worker(
     ctx: typer.Context,
     data: common.Data = None,
     storage: StorageOption = None,
+    server: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help=f"Instead of --storage: a kabc serve. Its token is in {TOKEN}."),
+    ] = None,
     study: Annotated[str | None, typer.Option(metavar="NAME", help="The study to draw for.")] = None,
     arms: Annotated[
         str | None, typer.Option(metavar="ARM,...", help="Draw only these arms. Default: all that are given here.")
@@ -58,31 +68,55 @@ def worker(
     The arms are given as for kabc run; those that are not given here are left to others.
 
     Example: kabc worker --storage postgresql://me@db/studies --study nightly --config arms.toml
+
+    By URL: KABC_TOKEN=... kabc worker --server https://studies.example.org --study nightly --config arms.toml
     """
     from kabc.cli.notices import show_commands
     from kabc.config.overlay import configured, listed
 
     settings = configured(config, common.given_options(ctx.params))
-    asked = study_asked(settings)
-    if asked is None:
+    if settings.study is None:
         raise ConfigError("kabc worker needs --study, the name of the study to draw for")
+    if server is not None and settings.storage is not None:
+        raise ConfigError("give --storage or --server, not both")
+    at = partial(opened, storage_named(settings.storage)) if server is None else partial(_at_server, server)
     show_commands(settings, config, quiet=quiet or bool(command))
-    done = _worked(settings, *asked, listed(arms), stay=stay, lease=lease, quiet=quiet)
-    _tell(done, asked[1], as_json=as_json)
+    done = _worked(settings, at, settings.study, listed(arms), stay=stay, lease=lease, quiet=quiet)
+    _tell(done, settings.study, as_json=as_json)
     return exits.UNDECIDED if done.state == "left" else exits.DECIDED
 
 
+@contextmanager
+def _at_server(url: str) -> Iterator[Storage]:
+    """A server as a store. The token is in the environment: in a command line others see it."""
+    import os
+
+    from kabc.server.client import open_server
+
+    token = os.environ.get(TOKEN, "").strip()
+    if not token:
+        raise ConfigError(f"set {TOKEN} to a token of scope tell (kabc serve token create LABEL --scope tell)")
+    with closing(open_server(url, token)) as store:
+        yield store
+
+
 def _worked(
-    config: Config, storage: str, study: str, only: list[str] | None, *, stay: bool, lease: float, quiet: bool
+    config: Config,
+    at: Callable[[], AbstractContextManager[Storage]],
+    study: str,
+    only: list[str] | None,
+    *,
+    stay: bool,
+    lease: float,
+    quiet: bool,
 ) -> Worked:
     from kabc.cli.live import LivePanel
-    from kabc.cli.stores import opened
     from kabc.config.sources import open_arms, opening
     from kabc.running.interrupts import command_interrupts
     from kabc.running.work import work
     from kabc.strategies import needs_kernel
 
-    with opened(storage) as store, LivePanel(quiet=quiet) as panel, command_interrupts(panel):
+    with at() as store, LivePanel(quiet=quiet) as panel, command_interrupts(panel):
 
         def arms_of(spec: Spec) -> NamedArms:
             with panel.during(opening(config)):

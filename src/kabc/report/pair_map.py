@@ -74,15 +74,15 @@ def pair_map(result: Result) -> PairMap:
     """The evidence of a result with its arms ordered by group, in arm order within a group."""
     order = by_group(result)
     labels = np.asarray(result.labels)[order]
-    square, texts = np.ix_(order, order), names_of(result)
-    ratio = result.evidence.strength[square]
+    evidence, texts = result.evidence.among(order).dense(), names_of(result)
+    ratio = evidence.strength
     np.fill_diagonal(ratio, np.nan)  # an arm is not compared with itself
     return PairMap(
         order=tuple(order.tolist()),
         names=tuple(texts[arm] for arm in order),
         boundaries=(0, *np.cumsum(np.bincount(labels)).tolist()),
         ratio=ratio,
-        told_apart=result.evidence.told_apart[square],
+        told_apart=evidence.told_apart,
         n_arms=len(order),
         status=STATUS_WORDS[result.status],
         certified=result.certified,

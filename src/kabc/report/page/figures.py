@@ -21,13 +21,18 @@ from kabc.report.values import group_values
 from kabc.results.values import Result
 
 
-def pictures_section(result: Result) -> str:
+def pictures_section(result: Result, *, pairs: bool = True) -> str:
     """The section of pictures; nothing where there are no groups. Some say nothing more about many arms."""
     if not result.groups:
         return ""
     few_arms = len(by_group(result)) <= MOST_NODES
-    drawn = [_map, _pairs, _graph, _trace, _counts] if few_arms else [_map, _pairs, _counts]
+    drawn = [_map, *([_pairs] if pairs else []), *([_graph, _trace] if few_arms else []), _counts]
     return f'<h2>Pictures</h2><div class="figures">{"".join(_attempt(draw, result) for draw in drawn)}</div>\n'
+
+
+def pairs_section(result: Result) -> str:
+    """The map of pairs alone; nothing where there are no groups."""
+    return f'<div class="figures">{_attempt(_pairs, result)}</div>' if result.groups else ""
 
 
 def _attempt(draw: Callable[[Result], str], result: Result) -> str:

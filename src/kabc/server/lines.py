@@ -1,0 +1,107 @@
+"""Studies in figures: the list, and one of them. No sample is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Lock
+
+from kabc.core.errors import KabcError
+from kabc.running.identity import is_gone
+from kabc.running.status import Figures
+from kabc.server.models import LeaseView, Studies, StudyLine, StudyView, TicketCounts, WorkerView
+from kabc.storage.contract import Storage
+
+_WORKERS = 200
+_LEASES = 500
+
+
+class Lines:
+    """The list of studies. What has not changed is not read again: answers of studies that have ended may be large."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, StudyLine] = {}
+
+    def studies(self, storage: Storage) -> Studies:
+        """All of them, oldest first."""
+        with self._lock:
+            names = storage.study_names()
+            lines = {name: line for name in names if (line := self._line(storage, name)) is not None}
+            self._known = lines
+            return Studies(storage=storage.url, now=storage.now(), studies=list(lines.values()))
+
+    def _line(self, storage: Storage, name: str) -> StudyLine | None:
+        known = self._known.get(name)
+        try:
+            if known is not None and known.state == "ended" and storage.wait(known.id, 0, 0.0) == known.revision:
+                return known
+        except KabcError:
+            pass  # it was deleted, and there is another one of its name
+        try:
+            record = storage.load_study(name)
+            return line_of(Figures(storage.summary(record.id), storage.workers(record.id), (), (), storage.now()))
+        except KabcError:
+            return None  # deleted just now, or damaged
+
+
+def line_of(seen: Figures) -> StudyLine:
+    """A study in the list."""
+    study = seen.study
+    return StudyLine(
+        id=study.id,
+        name=study.name,
+        state=study.state,
+        status=None if study.answer is None or study.state != "ended" else str(study.answer.get("status")),
+        created=study.created,
+        last_change=seen.summary.last_change,
+        revision=study.revision,
+        n_arms=len(seen.arms),
+        n_rounds=seen.summary.n_rounds,
+        n_samples=seen.summary.n_samples,
+        max_samples=seen.max_samples,
+        spent=seen.spent,
+        n_workers=len(seen.at_work) if study.state == "running" else 0,
+    )
+
+
+def view_of(storage: Storage, study: int) -> StudyView:
+    """One study. It reads the store."""
+    seen = Figures.of(storage, storage.summary(study).study)
+    held = Counter(one.worker for one in seen.leases)
+    alive = {one.name for one in seen.at_work}
+    per_arm = seen.summary.samples_per_arm
+    return StudyView(
+        **line_of(seen).model_dump(),
+        now=seen.now,
+        question={name: value for name, value in seen.spec.question().items() if name != "names"},
+        arms=list(seen.arms),
+        samples_per_arm=[per_arm.get(i, 0) for i in range(len(seen.arms))],
+        price=seen.price,
+        n_paid=seen.summary.n_paid,
+        tickets=TicketCounts(**dict(seen.summary.tickets)),
+        workers=[
+            WorkerView(
+                name=one.name,
+                host=str(one.facts.get("host", ""))[:200],
+                alive=one.name in alive and not is_gone(one.facts),
+                first_seen=one.first_seen,
+                last_seen=one.last_seen,
+                n_leases=held[one.name],
+                n_arms=len(one.facts.get("arms", ())) if isinstance(one.facts.get("arms"), list) else 0,
+            )
+            for one in seen.workers[-_WORKERS:]
+        ],
+        leases=[
+            LeaseView(
+                ticket=one.id,
+                arm=seen.arm(one.arm),
+                count=one.count,
+                worker=one.worker,
+                expires=one.expires,
+                lapsed=one.expires < seen.now,
+                deaths=one.deaths,
+            )
+            for one in seen.leases[:_LEASES]
+        ],
+        notes=dict(Counter(one.kind for one in seen.notes)),
+    )

@@ -1,0 +1,1 @@
+import{W as r}from"./watcher.js";const n=new r;self.addEventListener("connect",o=>{const t=o.ports[0];if(t===void 0)return;const s=e=>t.postMessage(e);t.onmessage=({data:e})=>{e.kind==="watch"?n.watch(s,e.target,e.again):n.leave(s)}});

@@ -1,0 +1,218 @@
+"""Endpoints for workers: they lease, give signs of life, tell and fail. They cannot change what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+
+from kabc.running.settings import AUTO
+from kabc.server.errors import RefusedError
+from kabc.server.looking import note_view
+from kabc.server.models import (
+    ArmsFacts,
+    Beat,
+    Crew,
+    Done,
+    DrawIn,
+    Exchange,
+    Exchanged,
+    FailureIn,
+    Join,
+    Kept,
+    Leased,
+    Leave,
+    Look,
+    Remark,
+    TicketCounts,
+    WorkerFacts,
+    WorkQuery,
+)
+from kabc.server.service import Call
+from kabc.storage.contract import Draw, Failure, Storage, Ticket
+from kabc.storage.errors import StorageError
+from kabc.storage.rows import decode
+from kabc.study.documents import facts_of_document
+
+MOST_UNPACKED = 2**26  # bytes of the rows of one exchange
+_LONGEST_FACTS = 2**21  # characters of what a worker says of itself
+
+
+async def look(call: Call) -> Look:
+    """What a worker needs to know; after a change, if it asks to wait for one."""
+    asked: WorkQuery = call.query
+    service = call.service
+    found = await service.thread(_look, service.storage, asked.study)
+    if asked.revision is not None and asked.seconds and found.revision <= asked.revision:
+        _see_to_it(call, found)
+        with service.hub.watching(found.id):
+            await service.hub.after(found.id, asked.revision, asked.seconds)
+        found = await service.thread(_look, service.storage, asked.study)
+    _see_to_it(call, found)
+    return found.model_copy(update={"stuck": service.stuck.get(found.id, "")})
+
+
+def _see_to_it(call: Call, found: Look) -> None:
+    """If no draw of the round is left, the next round is to be opened."""
+    left = found.tickets.open + found.tickets.leased + found.tickets.failed
+    if found.state == "running" and found.facts is not None and not left:
+        call.service.step(found.id)
+
+
+def _look(storage: Storage, name: str) -> Look:
+    record = storage.load_study(name)
+    seen = storage.summary(record.id)
+    counts = TicketCounts(**dict(seen.tickets))
+    finds_block = record.spec.get("question", {}).get("block") == AUTO
+    notes = {one.kind: one for one in storage.notes(record.id)} if counts.failed or finds_block else {}
+    # the first round is number 0 where there is a pilot, else number 1
+    latest = (storage.tickets(record.id, seen.n_rounds - offset) for offset in (0, 1)) if counts.open else iter(())
+    tickets: Sequence[Ticket] = next(filter(None, latest), [])
+    failed = notes.get("failed") if counts.failed else None
+    return Look(
+        id=record.id,
+        name=record.name,
+        spec=dict(record.spec),
+        state=record.state,
+        created=record.created,
+        revision=record.revision,
+        facts=None if record.facts is None else dict(record.facts),
+        limits=dict(record.limits),
+        now=storage.now(),
+        n_rounds=seen.n_rounds,
+        n_samples=seen.n_samples,
+        n_paid=seen.n_paid,
+        last_change=seen.last_change,
+        tickets=counts,
+        waiting=sorted({one.arm for one in tickets if one.state == "open"}),
+        deaths=dict(storage.deaths(record.id)),
+        failed=None if failed is None else note_view(failed),
+        block=note_view(notes["block"]) if "block" in notes else None,
+        stuck="",
+    )
+
+
+async def crew(call: Call) -> Crew:
+    """All workers of a study."""
+    await call.service.thread(call.service.storage.wait, call.study, 0, 0.0)
+    found = await call.service.thread(call.service.storage.workers, call.study)
+    return Crew(
+        workers=[
+            WorkerFacts(name=one.name, facts=dict(one.facts), first_seen=one.first_seen, last_seen=one.last_seen)
+            for one in found
+        ]
+    )
+
+
+async def join(call: Call) -> Done:
+    """A worker is there."""
+    asked: Join = call.body
+    if len(json.dumps(asked.facts)) > _LONGEST_FACTS:
+        raise RefusedError(413, f"the facts of a worker have at most {_LONGEST_FACTS:,} characters")
+    await call.store("register_worker", call.study, asked.worker, asked.facts | {"by_url": True})
+    return Done()
+
+
+async def facts(call: Call) -> ArmsFacts:
+    """What is known of the arms, if nothing was known before; the answer has what counts."""
+    asked: ArmsFacts = call.body
+    return ArmsFacts(facts=await call.service.thread(_set_facts, call.service.storage, call.study, asked.facts))
+
+
+def _set_facts(storage: Storage, study: int, given: dict[str, object]) -> dict[str, object]:
+    record = storage.summary(study).study
+    names = record.spec.get("question", {}).get("names", ())
+    facts_of_document(given, len(names), record.name)  # refuses anything that is no fact of an arm
+    return dict(storage.set_facts(study, given).facts or {})
+
+
+# ---------------------------------------------------------------- leases
+
+
+async def exchange(call: Call) -> Exchanged:
+    """Tell, fail and lease."""
+    asked: Exchange = call.body
+    service = call.service
+    lock = service.exchanging.setdefault((call.study, asked.worker), asyncio.Lock())
+    async with lock:  # a call that is repeated comes after the first one, though that was given up
+        return await service.thread(_exchanged, service.storage, call.study, asked)
+
+
+def _exchanged(storage: Storage, study: int, asked: Exchange) -> Exchanged:
+    finished = _finished(asked)
+    if asked.held is not None:
+        _give_back(storage, study, asked.worker, set(asked.held))
+    arms = None if asked.arms is None else set(asked.arms)
+    answered = storage.exchange(study, asked.worker, finished, asked.want, arms, asked.seconds)
+    return Exchanged(outcomes=list(answered.outcomes), leased=[_leased(one) for one in answered.leased])
+
+
+def _finished(asked: Exchange) -> list[Draw | Failure]:
+    left, found = MOST_UNPACKED, list[Draw | Failure]()
+    for one in asked.finished:
+        if isinstance(one, FailureIn):
+            found.append(Failure(one.ticket, one.lease, asked.worker, one.message, one.final))
+            continue
+        draw = _draw(one, asked.worker, left)
+        left -= draw.rows.nbytes
+        found.append(draw)
+    return found
+
+
+def _draw(one: DrawIn, worker: str, most: int) -> Draw:
+    try:
+        packed = base64.b64decode(one.rows, validate=True)
+    except (binascii.Error, ValueError):
+        raise RefusedError(400, f"the rows of ticket {one.ticket} are not in base64") from None
+    if most <= 0:
+        raise RefusedError(413, f"one exchange takes at most {MOST_UNPACKED:,} bytes of rows; send fewer draws")
+    try:
+        rows = decode(packed, most)
+    except StorageError:  # it speaks of stores
+        said = f"the rows of ticket {one.ticket} are not as kabc writes them, or take more than {most:,} bytes"
+        raise RefusedError(400, said) from None
+    return Draw(one.ticket, one.lease, worker, rows, one.started, one.ended, one.n_paid)
+
+
+def _give_back(storage: Storage, study: int, worker: str, held: set[int]) -> None:
+    """Leases that the worker never heard of, because an answer was lost: nobody would draw or renew them."""
+    unknown = [one for one in storage.leases(study) if one.worker == worker and one.id not in held]
+    if unknown:
+        storage.exchange(study, worker, [Failure(one.id, one.lease, worker, "", final=False) for one in unknown])
+
+
+def _leased(one: Ticket) -> Leased:
+    return Leased(
+        id=one.id,
+        round=one.round,
+        place=one.place,
+        arm=one.arm,
+        piece=one.piece,
+        start=one.start,
+        count=one.count,
+        lease=one.lease,
+        expires=one.expires,
+        deaths=one.deaths,
+    )
+
+
+async def heartbeat(call: Call) -> Kept:
+    """A sign of life."""
+    asked: Beat = call.body
+    return Kept(kept=sorted(await call.store("renew", call.study, asked.worker, asked.held, asked.seconds)))
+
+
+async def leave(call: Call) -> Done:
+    """A worker has ended."""
+    asked: Leave = call.body
+    await call.store("bury", call.study, asked.worker, counted=asked.counted)
+    return Done()
+
+
+async def remark(call: Call) -> Done:
+    """What a worker did with a lost draw."""
+    asked: Remark = call.body
+    await call.store("add_note", call.study, asked.kind, asked.body)
+    return Done()

@@ -1,0 +1,54 @@
+import { useEffect, useState } from "preact/hooks";
+import { Ago, Name, Spend, State, Table, useNow } from "../parts/small";
+import { useStudies } from "../live";
+import { toStudy } from "../route";
+import type { StudyLine } from "../types";
+import { count, counted, figure } from "../words";
+
+const MOST = 300; // rows; who has more studies searches
+
+export function StudiesPage() {
+  const list = useStudies();
+  const now = useNow(list?.now);
+  const [search, setSearch] = useState("");
+  useEffect(() => void (document.title = "kabc: studies"), []);
+  if (list === null) return <><h1>Studies</h1><p class="soft" role="status">Loading …</p></>;
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const text = (one: StudyLine): string => `${one.name} ${one.state} ${one.status ?? ""}`.toLowerCase();
+  const found = list.studies.filter((one) => words.every((word) => text(one).includes(word)));
+  found.sort((a, b) => b.last_change - a.last_change);
+  return (
+    <>
+      <h1>Studies</h1>
+      <form class="tools" role="search" onSubmit={(event) => event.preventDefault()}>
+        <label for="search">Search</label>
+        <input id="search" type="search" value={search} placeholder="name or state" onInput={(event) => setSearch(event.currentTarget.value)} />
+        <span class="soft" role="status">{said(found.length, list.studies.length)}</span>
+      </form>
+      {list.studies.length === 0 ? (
+        <p>There are no studies in <code>{list.storage}</code> yet. <code>kabc study create</code> makes one.</p>
+      ) : (
+        <Table label="Studies" heads={["Study", "State", "Arms", "Rounds", "Samples", "Spent", "Workers", "Last change"]} numeric={[2, 3, 4, 5, 6]}>
+          {found.slice(0, MOST).map((one) => (
+            <tr key={one.id}>
+              <th scope="row"><a href={toStudy(one.id)}><Name text={one.name} /></a></th>
+              <td><State state={one.state} status={one.status} /></td>
+              <td class="n">{count(one.n_arms)}</td>
+              <td class="n">{count(one.n_rounds)}</td>
+              <td class="n"><Spend samples={one.n_samples} most={one.max_samples} named={one.name} /></td>
+              <td class="n">{figure(one.spent)}</td>
+              <td class="n">{count(one.n_workers)}</td>
+              <td><Ago at={one.last_change} now={now} /></td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <p class="soft">The latest change comes first. Kept in <code>{list.storage}</code>.</p>
+    </>
+  );
+}
+
+function said(found: number, every: number): string {
+  if (found === every) return every === 1 ? "1 study" : `${count(every)} studies`;
+  return `${counted(found, "match").replace("matchs", "matches")} of ${count(every)}${found > MOST ? `, the first ${MOST} are shown` : ""}`;
+}
