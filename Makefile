@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test soak coverage mutants lint format clean
+.PHONY: demo docs test soak coverage mutants lint format clean
 
 demo: $(READY)
 	$(BIN)/python -m kabc.demo
@@ -11,15 +11,20 @@ demo: $(READY)
 test: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-# the long form of all fuzzers, of the tests of stores, and of accidents of studies
+# the long form of all fuzzers, of the tests of stores and clusters, and of accidents of studies
 soak: $(READY)
-	KABC_FUZZ=100 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz tests/storage tests/chaos -n auto --dist worksteal
+	KABC_FUZZ=100 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz tests/storage tests/chaos tests/running/engines -n auto --dist worksteal
 
 coverage: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal --cov
 
 mutants: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.mutations
+
+# the site; anything that is not right ends the build
+docs: $(READY)
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/docs-cache docs build/docs
+	@echo build/docs/index.html
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -93,7 +93,7 @@ def main() -> None:
 def overhead(commit: str, repeats: int) -> list[dict[str, float | str]]:
     """Each instance with its computing times, before and now."""
     best: dict[str, dict[str, dict[str, float]]] = {"before": {}, "now": {}}
-    with _checkout(commit) as old:
+    with checkout(commit) as old:
         for repeat in range(repeats):
             for which, root in (("before", old), ("now", ROOT)):
                 print(f"repeat {repeat + 1} of {repeats}: {which}", file=sys.stderr)
@@ -125,7 +125,7 @@ def _measured(root: Path) -> dict[str, dict[str, float]]:
 
 
 @contextmanager
-def _checkout(commit: str) -> Iterator[Path]:
+def checkout(commit: str) -> Iterator[Path]:
     """The files of a commit, for a while."""
     with tempfile.TemporaryDirectory() as folder:
         where = Path(folder, "before")

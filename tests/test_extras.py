@@ -29,6 +29,7 @@ OPTIONAL: tuple[str, ...] = (
     "matplotlib",
     "plotly",
 )
+OPTIONAL += ("starlette", "uvicorn", "dask", "distributed", "ray", "cloudpickle")
 OPTIONAL += ("sklearn", "pandas", "polars", "IPython", "ipywidgets")
 
 
@@ -47,7 +48,8 @@ def test_numba_comes_with_an_extra_and_all_brings_every_extra() -> None:
     assert not [one for one in PROJECT["dependencies"] if one.startswith(("numba", "llvmlite"))]
     assert [re.split(r"\W", one)[0] for one in EXTRAS["fast"]] == ["numba"]
     (everything,) = EXTRAS["all"]
-    assert set(re.findall(r"\w+", everything)) == {"kabc", *EXTRAS} - {"all"}
+    engines = {"dask", "ray"}  # who has a cluster has its library; hundreds of MB for nobody else
+    assert set(re.findall(r"\w+", everything)) == {"kabc", *EXTRAS} - {"all"} - engines
 
 
 def test_every_extra_that_is_named_exists_and_the_documentation_names_them_all() -> None:

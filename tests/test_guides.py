@@ -27,6 +27,7 @@ from kabc.cli import main
 ROOT = Path(__file__).parent.parent
 GUIDES = sorted((ROOT / "docs" / "guides").glob("*.md"))
 STORIES = [page for page in GUIDES if page.name != "README.md"]
+GALLERY = ROOT / "docs" / "gallery.md"
 PORT = "8770"  # of the guides; another one may be free
 FIGURE = re.compile(r"(?<![\w.])\d[\d,.]*(e[+-]\d+)?(?!\w)")
 TIMED_HERE = "cpu seconds:"  # in such an answer doubts depend on what else the machine does
@@ -185,7 +186,7 @@ def reader(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*STORIES, GALLERY], ids=lambda page: page.stem)
 def test_the_guide_gives_what_it_shows(page: Path, reader: Reader) -> None:
     try:
         reader.follow(page)

@@ -1,5 +1,7 @@
 """Twelve names for three small language models, on this machine: python examples/endpoints/server.py --port 8770.
 
+With --table 40, nothing is served: 40 answers of each name are written to answers.csv, as a log would have them.
+
 A model is a Markov chain over words. The prompt gives the first word. Each word gives the probabilities of the next
 one. So it is known exactly what every name serves, and an answer about them can be checked.
 """
@@ -7,11 +9,13 @@ one. So it is known exactly what every name serves, and an answer about them can
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import threading
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -133,12 +137,30 @@ def serving(port: int, seed: int, seconds: float = 0.0) -> ThreadingHTTPServer:
     return ThreadingHTTPServer(("127.0.0.1", port), type("Named", (Handler,), {"names": names, "seconds": seconds}))
 
 
+def write_table(calls: int, seed: int) -> None:
+    """Answers of all names to prompts in turn; a call that failed has the answer "failed"."""
+    prompts = (Path(__file__).parent / "prompts.txt").read_text(encoding="utf-8").splitlines()
+    with Path("answers.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(["endpoint", "answer"])
+        for place, (name, model) in enumerate(SERVED.items()):
+            served = Name(place, model, seed)
+            order = np.random.default_rng((seed, place)).integers(len(prompts), size=calls)  # as calls come in
+            said = [served.answer(prompts[number]) for number in order]
+            rows.writerows([name, "failed" if one is None else " ".join(word for word, _ in one)] for one in said)
+    print(f"{calls} answers of {len(SERVED)} endpoints: answers.csv")
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=8770)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=0.0, help="that each answer takes")
+    parser.add_argument("--table", type=int, metavar="CALLS", help="write this many answers of each to answers.csv")
     given = parser.parse_args()
+    if given.table is not None:
+        write_table(given.table, given.seed)
+        raise SystemExit
     server = serving(given.port, given.seed, given.seconds)
     print(f"serving {', '.join(SERVED)} at http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

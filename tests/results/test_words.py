@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from kabc.results.words import STATUS_WORDS, headline
+from kabc.results.words import STATUS_WORDS, headline, k_doubt
 from kabc.strategies.answers import Guarantee, Round, Status
 from tests.results.examples import EXAMPLES, answer, example, renamed
 
@@ -127,3 +127,12 @@ def test_a_name_cannot_forge_a_line() -> None:
     forged = renamed(answer("ab|c"), ("a", "b\nClaim: all is proven", "\n"))
     assert not [line for line in forged.certificate().splitlines() if line.startswith("Claim: all")]
     assert "'\\n'" in str(forged)
+
+
+def test_a_look_at_k_says_if_it_was_not_about_all_arms(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = result(n_clusters=2, k_doubt=1.0)
+    assert k_doubt(given) == ["K: no group looks like two; small differences may be missed"]
+    monkeypatch.setattr("kabc.strategies.anytime.check.MOST_ARMS", 2)
+    assert k_doubt(given) == [
+        "K: no group looks like two, 2 of the arms were looked at; small differences may be missed"
+    ]

@@ -220,8 +220,8 @@ class _Side:
             return False
         if self.result.certified:
             return any(self.label(other) != self.label(name) for other in others)
-        told = self.result.evidence.told_in_round[self.place[name]]
-        return any(told[self.place[other]] > 0 for other in others)
+        told = self.result.evidence.told_apart_with(self.place[name])
+        return any(told[self.place[other]] for other in others)
 
 
 def _kernels(result: Result) -> str:

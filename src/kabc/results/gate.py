@@ -22,6 +22,7 @@ _ENDS = {
     "budget": "the budget is spent",
     "exhausted": "there are no more rows",
     "interrupted": "the run was interrupted",
+    "unfinished": "the study has not ended",
     "failed": "the run failed",
     "stalled": "more samples bring nothing new, as the values have a gap at a quantile",
 }

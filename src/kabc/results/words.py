@@ -27,6 +27,7 @@ STATUS_WORDS: dict[Status, str] = {
     "exhausted": "undecided: all rows read, or too few left for another round; the groups are a guess",
     "interrupted": "undecided: the run was interrupted, the groups are a guess",
     "failed": "undecided: the run failed, the groups are a guess",
+    "unfinished": "undecided: the study has not ended, the groups are a guess",
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
@@ -136,10 +137,13 @@ def condition(result: Result) -> str:
 
 def k_doubt(result: Result) -> list[str]:
     """Whether there may be more groups than asked for, if that was looked at."""
+    from kabc.strategies.anytime.check import MOST_ARMS  # all of its maths, for one number: loaded on first use
+
     if result.k_doubt is None:
         return []
     if result.k_doubt <= _FAINT:
-        return ["K: no group looks like two; small differences may be missed"]
+        looked = f", {MOST_ARMS:,} of the arms were looked at" if len(result.names) > MOST_ARMS else ""
+        return [f"K: no group looks like two{looked}; small differences may be missed"]
     return [f"K: one group looks like two, evidence {_ratio(result.k_doubt)}"]
 
 
@@ -315,7 +319,7 @@ def _whose(alike: list[Assumption]) -> str:
 
 def cannot_tell(result: Result) -> bool:
     """Whether more samples could decide, but nobody knows how many."""
-    undecided = result.status in ("budget", "exhausted", "interrupted", "failed")
+    undecided = result.status in ("budget", "exhausted", "interrupted", "failed", "unfinished")
     return undecided and result.n_clusters is not None and result.needs is None
 
 
