@@ -22,7 +22,8 @@ from kabc.results.values import Assumption, Result
 from kabc.results.words import headline
 from kabc.server import views
 from kabc.server.errors import RefusedError
-from kabc.server.models import ArmsView, Pairs, SamplesView, Snapshot, Studies, StudyView
+from kabc.server.models.answers import ArmsView, Pairs, SamplesView, Snapshot
+from kabc.server.models.studies import Studies, StudyView
 from kabc.storage.opening import open_storage
 from tests.running.crew import MEANS
 from tests.server.served import Served, refusal

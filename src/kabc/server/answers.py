@@ -19,7 +19,7 @@ from kabc.server import parts, views
 from kabc.server.desk import store
 from kabc.server.errors import RefusedError
 from kabc.server.hub import price_of
-from kabc.server.models import Certainty, PartName, Snapshot
+from kabc.server.models.answers import Certainty, PartName, Snapshot
 from kabc.storage.contract import Summary
 from kabc.study.export import export_study
 from kabc.study.spec import Spec

@@ -8,7 +8,7 @@ from threading import Lock
 from kabc.core.errors import KabcError
 from kabc.running.identity import is_gone
 from kabc.running.status import Figures
-from kabc.server.models import LeaseView, Studies, StudyLine, StudyView, TicketCounts, WorkerView
+from kabc.server.models.studies import LeaseView, Studies, StudyLine, StudyView, TicketCounts, WorkerView
 from kabc.storage.contract import Storage
 
 _WORKERS = 200

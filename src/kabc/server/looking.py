@@ -14,20 +14,9 @@ from kabc.server.desk import StillComputingError
 from kabc.server.errors import RefusedError
 from kabc.server.events import EventStream
 from kabc.server.lines import view_of
-from kabc.server.models import (
-    EventsQuery,
-    ExportQuery,
-    Notes,
-    NotesQuery,
-    NoteView,
-    PairsQuery,
-    PartQuery,
-    SamplesQuery,
-    Snapshot,
-    Studies,
-    StudyView,
-    Visitor,
-)
+from kabc.server.models.answers import ExportQuery, PairsQuery, PartQuery, SamplesQuery, Snapshot
+from kabc.server.models.people import Visitor
+from kabc.server.models.studies import EventsQuery, Notes, NotesQuery, NoteView, Studies, StudyView
 from kabc.server.service import Call
 from kabc.storage.contract import Note
 

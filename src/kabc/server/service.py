@@ -19,7 +19,7 @@ from kabc.server.desk import Desk
 from kabc.server.errors import RefusedError
 from kabc.server.hub import Hub, changes
 from kabc.server.lines import Lines
-from kabc.server.models import Event
+from kabc.server.models.studies import Event
 from kabc.storage.contract import Storage
 
 log = logging.getLogger("kabc.server")

@@ -15,7 +15,7 @@ from kabc.results.effects.documents import effects_document
 from kabc.results.schema import ArrayPart, ColumnEffectPart
 from kabc.results.values import Result
 from kabc.server.errors import RefusedError
-from kabc.server.models import ArmSamples, ArmsView, ArmView, Pair, Pairs, PairTrace, SamplesView
+from kabc.server.models.answers import ArmSamples, ArmsView, ArmView, Pair, Pairs, PairTrace, SamplesView
 
 _MOST_ALL_PAIRS = 1_000  # arms of which all pairs can be asked for
 
