@@ -73,6 +73,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answers.ReportPart, query=answers.PartQuery,
     ),
     Endpoint(
+        "GET", f"{_STUDY}/changes", "read", "what changed since the last run of the same name", looking.changes,
+        answers.Changes,
+    ),
+    Endpoint(
         "GET", f"{_STUDY}/notes", "read", "what happened: late, failed, paused, ...", looking.notes, studies.Notes,
         query=studies.NotesQuery,
     ),

@@ -79,7 +79,8 @@ class Service:
 
     async def _step(self, study: int) -> None:
         try:
-            why = await self._stepper.ask(steps.step, study, patience=_STEP_PATIENCE)
+            why, so_far = await self._stepper.ask(steps.step, study, patience=_STEP_PATIENCE)
+            self.lines.learn(study, so_far)
         except RefusedError as error:
             why = "" if error.code == 503 else str(error)
         finally:

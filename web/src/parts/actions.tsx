@@ -81,7 +81,7 @@ function Stop({ onSend, busy }: { onSend: () => void; busy: boolean }) {
   return (
     <form onSubmit={(event) => (event.preventDefault(), onSend())}>
       <h2 id="asked">Stop the study</h2>
-      <p>It ends with the answer so far, and does not go on. Draws under way are lost. To go on later, pause it instead.</p>
+      <p>It ends with the answer so far. Draws under way are kept, and not used. It goes on only if its budget is raised; to wait a while, pause it instead.</p>
       <button class="grave" disabled={busy}>Stop it</button>
     </form>
   );

@@ -152,3 +152,22 @@ class ExportQuery(Query):
     """In which form."""
 
     form: ExportForm = Field(description="samples as csv or parquet, the study as kabcstudy, the full result as json")
+
+
+class EarlierRun(Model):
+    """The run before: the study whose samples are read first, or the last one of the same name but for its end."""
+
+    id: Id
+    name: Name
+    created: float
+
+
+class Changes(Model):
+    """What changed since the run before."""
+
+    revision: Count
+    before: EarlierRun | None = Field(description="null: there is none that has ended")
+    same: bool = Field(description="whether all arms that are in both have the groups that they had")
+    alarm: bool = Field(description="whether a change is certified, or values moved by a test")
+    lines: list[str] = Field(description="as kabc compare prints it")
+    refused: str = Field(description="why the two cannot be compared; empty: they can")

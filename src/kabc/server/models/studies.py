@@ -13,6 +13,16 @@ from kabc.storage.contract import StudyState
 MOST_NOTES = 1_000
 
 
+class SoFar(Model):
+    """The answer so far in figures."""
+
+    n_samples: Count = Field(description="behind these figures; the study may have more by now")
+    n_groups: Count = Field(description="in the answer, or in the best guess")
+    n_groups_at_least: Count = Field(description="certified")
+    certified: bool = Field(description="whether the groups are certified; otherwise they are a guess")
+    forecast: Count | None = Field(description="about how many more samples it takes: an estimate; null: not known")
+
+
 class StudyLine(Model):
     """A study in the list."""
 
@@ -29,6 +39,7 @@ class StudyLine(Model):
     max_samples: Count | None = Field(description="the budget; null: none")
     spent: float = Field(description="price of what was paid for")
     n_workers: Count = Field(description="that gave a sign of life in the last minute")
+    so_far: SoFar | None = Field(description="null: nothing is known without reading the study")
 
 
 class Studies(Model):
