@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { Ago, Name, Spend, State, Table, useNow } from "../parts/small";
+import { Ago, Name, Spend, StackedTable, State, useNow } from "../parts/small";
 import { useStudies } from "../live";
 import { toStudy } from "../route";
 import type { SoFar, StudyLine } from "../types";
@@ -30,21 +30,17 @@ export function StudiesPage() {
       {list.studies.length === 0 ? (
         <p>There are no studies in <code>{list.storage}</code> yet. <code>kabc run ... --study NAME</code> makes one.</p>
       ) : (
-        <Table label="Studies" heads={HEADS} numeric={[2, 4, 5, 6, 7]}>
-          {found.slice(0, MOST).map((one) => (
-            <tr key={one.id}>
-              <th scope="row"><a href={toStudy(one.id)}><Name text={one.name} /></a></th>
-              <td><State state={one.state} status={one.status} /></td>
-              <td class="n">{count(one.n_arms)}</td>
-              <td>{groups(one.so_far)}</td>
-              <td class="n"><Spend samples={one.n_samples} most={one.max_samples} named={one.name} /></td>
-              <td class="n">{forecast(one.so_far)}</td>
-              <td class="n">{one.spent > 0 ? figure(one.spent) : NOTHING}</td>
-              <td class="n">{count(one.n_workers)}</td>
-              <td><Ago at={one.last_change} now={now} /></td>
-            </tr>
-          ))}
-        </Table>
+        <StackedTable label="Studies" heads={HEADS} numeric={[2, 4, 5, 6, 7]} plain={[1]} rows={found.slice(0, MOST).map((one) => ({ key: one.id, cells: [
+          <a href={toStudy(one.id)}><Name text={one.name} /></a>,
+          <State state={one.state} status={one.status} />,
+          count(one.n_arms),
+          groups(one.so_far),
+          <Spend samples={one.n_samples} most={one.max_samples} named={one.name} />,
+          forecast(one.so_far),
+          one.spent > 0 ? figure(one.spent) : NOTHING,
+          count(one.n_workers),
+          <Ago at={one.last_change} now={now} />,
+        ] }))} />
       )}
       <p class="soft">The latest change comes first. “More needed” is an estimate; {NOTHING} means that nothing is known without reading the study: open it. Kept in <code>{list.storage}</code>.</p>
     </>
