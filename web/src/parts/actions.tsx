@@ -1,5 +1,5 @@
 // What who steers can do. Each action is an event in the study, with the label of the token.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ask, type Refused } from "../api";
 import { toStudies } from "../route";
 import type { StudyView } from "../types";
@@ -33,7 +33,7 @@ export function Actions({ view }: { view: StudyView }) {
     setProblem("");
     setAsking(what);
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asking !== null) dialog.current?.showModal(); // once what it asks is there: so the right field has the focus
   }, [asking]);
   const ended = view.state === "ended";
