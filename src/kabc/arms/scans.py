@@ -80,6 +80,7 @@ class RowBuffer:
         self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of rows
         self._used = False  # whether a row was drawn
         self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of scan.first
+        self._looked = np.zeros(len(names), dtype=np.bool_)  # arms that had their part of it
         self._fingerprints: dict[int, str] | None = None
         self._lock = threading.Lock()  # arms may be drawn from several threads
 
@@ -152,9 +153,13 @@ class RowBuffer:
         """The first rows of an arm in the order in which they came. One scan reads those of all arms."""
         with self._lock:
             if self._first is None or self._first[0] != most:
-                self._first = most, self._scan.first(self._names, most)
+                self._first = most, self._scan.first(self._names, np.minimum(self._counts, most))
+                self._looked = np.zeros(len(self._names), dtype=np.bool_)
             found = self._first[1]
-        low, high = np.searchsorted(found["code"], [arm, arm + 1])
+            low, high = np.searchsorted(found["code"], [arm, arm + 1])
+            self._looked[arm] = True
+            if self._looked.all():  # nobody will ask again
+                self._first = None
         return {name: found[f"value{place}"][low:high] for place, name in enumerate(self.encoder.columns)}
 
     def _fetch(self, arm: int, need: int) -> None:
