@@ -80,7 +80,7 @@ def _summed(profile: Any) -> Callable[[Any, int], Any]:
         total = 0.0
         for first in range(0, n, _SINGLE_SUM):
             single: Any = np.float32(0)
-            for c in range(first, min(first + _SINGLE_SUM, n)):
+            for c in range(np.uint64(first), np.uint64(min(first + _SINGLE_SUM, n))):
                 single += profile(t[c])
             total += single
         return total
