@@ -34,7 +34,11 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
     _, o, _, xo, _, yo, d = args
     wide = signature.args[2].dtype == types.float64
     lanes = TILE_COLUMNS // 2 if wide else TILE_COLUMNS  # float64 sums of 16 columns would not fit the registers
-    single, double, integer = ir.VectorType(ir.FloatType(), lanes), ir.VectorType(ir.DoubleType(), lanes), ir.IntType(64)
+    single, double, integer = (
+        ir.VectorType(ir.FloatType(), lanes),
+        ir.VectorType(ir.DoubleType(), lanes),
+        ir.IntType(64),
+    )
     vector = double if wide else single
     sums = double if wide and form == DOT else single
     integers = ir.VectorType(ir.IntType(32), lanes)
@@ -56,7 +60,9 @@ def _emit_tile(form: int, context: Any, builder: Any, signature: Any, args: Sequ
         difference = builder.fptrunc(difference, single) if wide else difference
         if form == SQUARES:
             return builder.fadd(builder.fmul(difference, difference, flags=fused), total, flags=fused)
-        bits = builder.and_(builder.bitcast(difference, integers), ir.Constant(integers, [2**31 - 1] * lanes))  # no sign
+        bits = builder.and_(
+            builder.bitcast(difference, integers), ir.Constant(integers, [2**31 - 1] * lanes)
+        )  # no sign
         return builder.fadd(builder.bitcast(bits, single), total)
 
     for column in range(0, TILE_COLUMNS, lanes):
