@@ -162,6 +162,36 @@ def test_representatives_give_the_components_of_all_pairs() -> None:
     assert some.evidence().distances[known] == pytest.approx(every.evidence().distances[known], abs=1e-6)
 
 
+@pytest.mark.parametrize("maker", [KABC, KABC.tight])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), RandomFeatures(Gaussian(1.0), 64)])
+def test_many_arms_with_representatives_get_the_same_rounds_without_a_matrix_of_pairs(
+    maker: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kabc.strategies.cluster.MOST_LINKED", 20)
+    n_arms, truth = 40, np.arange(40) * 7 % 4
+    every, some = maker(n_arms, 4, 0.1, kernel), maker(n_arms, 4, 0.1, kernel, comparisons="representatives")
+    rng, told = np.random.default_rng(3), np.zeros((n_arms, n_arms), dtype=bool)
+    while not every.stopped:
+        assert some.ask() == every.ask()
+        drawn = {arm: rng.normal(1.5 * truth[arm], 1.0, n) for arm, n in every.ask().items()}
+        every.tell(drawn)
+        some.tell(drawn)
+        assert some.rounds[-1] == every.rounds[-1]
+        full, block = every.evidence(), some.evidence()
+        known = ~np.isnan(block.values)
+        assert block.values.shape == (n_arms, len(block.compared)) and len(block.compared) < n_arms
+        assert block.values[known] == pytest.approx(full.distances[:, block.compared][known], abs=1e-6)
+        assert block.limits[known] == pytest.approx(full.thresholds[:, block.compared][known])
+        assert not (block.told_apart & ~full.told_apart).any()
+        assert (block.told_apart == block.told_apart.T).all()
+        assert not (told & ~block.told_apart).any()  # pairs told apart stay told apart
+        told = block.told_apart
+        assert some.recommend().n_groups >= some.n_groups_at_least
+    assert some.recommend() == every.recommend() == Partition.of(truth.tolist(), certified=True)
+    assert ((block.told > 0) == (truth[:, None] != truth[block.compared])).all()
+    assert some.n_distances < every.n_distances == len(every.rounds) * n_arms * (n_arms - 1) // 2
+
+
 def test_with_more_than_k_components_the_published_rule_goes_on() -> None:
     strategy = KABC(5, 2, 0.1, Gaussian(bandwidth=1.0))
     rng = np.random.default_rng(0)
