@@ -194,7 +194,7 @@ class KABC(Stepwise):
         while True:
             k = schedule.first
             radii = schedule.threshold.radii(schedule.n(k), np.zeros(self.n_arms), self.kernel, schedule.delta(k))
-            if float(pair_thresholds(radii)[0, 1]) < largest:
+            if float(pair_thresholds(radii[:, :2])[0, 1]) < largest:
                 return schedule
             schedule = replace(schedule, first=k + 1)
 
