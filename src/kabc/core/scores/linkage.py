@@ -13,23 +13,28 @@ _FEW = 40  # points; for more, one space after the other by scipy takes less tim
 
 
 def linked(
-    points: Sequence[Array], n_groups: int, method: Literal["average", "ward"]
-) -> Index:  # S of (n, D) -> (S, n)
-    """Groups of the points of each space by linkage, at most `n_groups`: fewer if some merges are equally far."""
+    points: Sequence[Array], n_groups: int, *methods: Literal["average", "ward"]
+) -> Index:  # S of (n, D), M methods -> (M S, n)
+    """Groups of the points of each space by linkage, at most `n_groups`: fewer if some merges are equally far.
+
+    All spaces by the first method come first, then all by the next.
+    """
     n = len(points[0])
     if n <= n_groups:
-        return np.tile(np.arange(n), (len(points), 1))
+        return np.tile(np.arange(n), (len(points) * len(methods), 1))
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import cdist, pdist  # linkage itself may take a square table of points for distances
 
     if n > _FEW:
-        merges = (linkage(pdist(some), method) for some in points)
+        far_apart = [pdist(some) for some in points]
+        merges = (linkage(far, method) for method in methods for far in far_apart)
         return np.stack([fcluster(one, n_groups, "maxclust") - 1 for one in merges])
     far = np.stack([cdist(some, some) for some in points])
-    return _grouped(np.square(far) if method == "ward" else far, n_groups, method)
+    by_method = np.concatenate([np.square(far) if method == "ward" else far for method in methods])
+    return _grouped(by_method, np.repeat([method == "ward" for method in methods], len(points)), n_groups)
 
 
-def _grouped(far: Array, n_groups: int, method: Literal["average", "ward"]) -> Index:  # (S, n, n) -> (S, n)
+def _grouped(far: Array, by_ward: Mask, n_groups: int) -> Index:  # (S, n, n), (S,) -> (S, n)
     """The same from distances, squared for Ward's method, by the recurrence of Lance and Williams. Changes `far`."""
     n_spaces, n = far.shape[:2]
     each, flat, sizes = np.arange(n_spaces), far.reshape(n_spaces, -1), np.ones((n_spaces, n))
@@ -39,11 +44,9 @@ def _grouped(far: Array, n_groups: int, method: Literal["average", "ward"]) -> I
         i, j = pairs[step] = np.divmod(flat.argmin(axis=1), n)  # the nearest two; i < j, as the first of both ways
         heights[step] = far[each, i, j]
         a, b = sizes[each, i, None], sizes[each, j, None]
-        if method == "average":
-            joined = (a * far[each, i] + b * far[each, j]) / (a + b)
-        else:
-            joined = (a + sizes) * far[each, i] + (b + sizes) * far[each, j] - sizes * heights[step, :, None]
-            joined /= a + b + sizes
+        others = np.where(by_ward[:, None], sizes, 0.0)  # without them it is the average
+        joined = (a + others) * far[each, i] + (b + others) * far[each, j] - others * heights[step, :, None]
+        joined /= a + b + others
         joined[each, i] = np.inf
         far[each, i] = far[each, :, i] = joined
         far[each, j] = far[each, :, j] = np.inf
