@@ -1,12 +1,12 @@
 """The likeliest groups of arms by their whitened means, as many spaces see them: linkage, then exchanges.
 
-| symbol | here       | meaning                                                                                         |
-|--------|------------|-------------------------------------------------------------------------------------------------|
-| z_i    | `points`   | whitened mean of arm i, measured from the mean of all arms                                      |
-| n_i    | `weights`  | its samples; z_i has a covariance of about I / n_i around the mean of its group                 |
-| S_g    |            | sum of n_i z_i over the arms of group g; `squares` are the squares of its length                |
-| W_g    | `totals`   | sum of n_i over the arms of group g                                                             |
-| N_g    | `sizes`    | number of arms of group g                                                                       |
+| symbol | here       | meaning                                                                                        |
+|--------|------------|------------------------------------------------------------------------------------------------|
+| z_i    | `points`   | whitened mean of arm i, measured from the mean of all arms                                     |
+| n_i    | `weights`  | its samples; z_i has a covariance of about I / n_i around the mean of its group                |
+| S_g    |            | sum of n_i z_i over the arms of group g; `squares` are the squares of its length               |
+| W_g    | `totals`   | sum of n_i over the arms of group g                                                            |
+| N_g    | `sizes`    | number of arms of group g                                                                      |
 | pi     | `prior`    | probability of the groups: half of it for each arm in any group, half for sizes equally likely  |
 
 With the best mean of each group the log likelihood is 1/2 sum_g |S_g|^2 / W_g up to a constant; log pi is added. Ward's

@@ -65,7 +65,6 @@ class Past:
         """The median distance between the features of two samples, 1 if all are the same."""
         return median_distance(self._some) if np.ptp(self._some, axis=0).max() > _NO_DISTANCE else 1.0
 
-
     @cached_property
     def radius(self) -> float:
         """The median length of the features of a sample, 1 if it is 0."""
