@@ -147,7 +147,7 @@ LIMITS = (
         "self.n_claims = 1",
         "every claim is the first one",
         "strategies/anytime/test_errors.py::"
-        "test_the_kth_claim_needs_evidence_of_k_times_k_plus_one_over_three_quarters_of_delta",
+        "test_the_kth_claim_needs_evidence_of_one_over_its_weight_and_three_quarters_of_delta",
     ),
     Mutant(
         "strategies/anytime/review.py",

@@ -1,6 +1,7 @@
 """Small seeded runs, with every score and every bet computed once more: one expert, one pair, one sample at a time.
 
-Scores by eigenvectors and groups in plain loops (tests/core/scores/plain_groups.py), bets by the formulas of docs/theory.md (section 11).
+Scores by eigenvectors, groups (tests/core/scores/plain_groups.py) and bets by the formulas of docs/theory.md (section
+11), in plain loops.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 | S_g    |            | sum of n_i z_i over the arms of group g; `squares` are the squares of its length               |
 | W_g    | `totals`   | sum of n_i over the arms of group g                                                            |
 | N_g    | `sizes`    | number of arms of group g                                                                      |
-| pi     | `prior`    | probability of the groups: half of it for each arm in any group, half for sizes equally likely  |
+| pi     | `prior`    | probability of the groups: half of it for each arm in any group, half for sizes equally likely |
 
 With the best mean of each group the log likelihood is 1/2 sum_g |S_g|^2 / W_g up to a constant; log pi is added. Ward's
 linkage and average linkage give a start each. As long as the sum grows by moving one arm to another group, the best
