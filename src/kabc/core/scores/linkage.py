@@ -17,7 +17,7 @@ def linked(
 ) -> Index:  # S of (n, D), M methods -> (M S, n)
     """Groups of the points of each space by linkage, at most `n_groups`: fewer if some merges are equally far.
 
-    All spaces by the first method come first, then all by the next.
+    All spaces by the first method come first, then all by the next. Groups are numbered from 0, in any order.
     """
     n = len(points[0])
     if n <= n_groups:
@@ -37,39 +37,28 @@ def linked(
 def _grouped(far: Array, by_ward: Mask, n_groups: int) -> Index:  # (S, n, n), (S,) -> (S, n)
     """The same from distances, squared for Ward's method, by the recurrence of Lance and Williams. Changes `far`."""
     n_spaces, n = far.shape[:2]
-    each, flat, sizes = np.arange(n_spaces), far.reshape(n_spaces, -1), np.ones((n_spaces, n))
+    spaces, flat, sizes = np.arange(n_spaces), far.reshape(n_spaces, -1), np.ones((n_spaces, n))
     flat[:, :: n + 1] = np.inf
-    pairs, heights = np.empty((n - 1, 2, n_spaces), dtype=np.intp), np.empty((n - 1, n_spaces))
+    first = np.tile(np.arange(n), (n_spaces, 1))  # the first point of the group of each point
+    heights = np.zeros(n_spaces)
     for step in range(n - 1):
-        i, j = pairs[step] = np.divmod(flat.argmin(axis=1), n)  # the nearest two; i < j, as the first of both ways
-        heights[step] = far[each, i, j]
-        a, b = sizes[each, i, None], sizes[each, j, None]
-        others = np.where(by_ward[:, None], sizes, 0.0)  # without them it is the average
-        joined = (a + others) * far[each, i] + (b + others) * far[each, j] - others * heights[step, :, None]
+        some = spaces if len(spaces) < n_spaces else slice(None)
+        i, j = np.divmod(flat[some].argmin(axis=1), n)  # the nearest two; i < j, as the first of both ways
+        nearest = far[spaces, i, j]
+        if step >= n - n_groups:
+            equal = nearest <= heights[spaces]  # as far as the last merge: made, too
+            if not equal.any():
+                break
+            spaces, i, j, nearest = spaces[equal], i[equal], j[equal], nearest[equal]
+        heights[spaces] = nearest
+        others = np.where(by_ward[spaces, None], sizes[spaces], 0.0)  # without them it is the average
+        a, b = sizes[spaces, i, None], sizes[spaces, j, None]
+        joined = (a + others) * far[spaces, i] + (b + others) * far[spaces, j] - others * nearest[:, None]
         joined /= a + b + others
-        joined[each, i] = np.inf
-        far[each, i] = far[each, :, i] = joined
-        far[each, j] = far[each, :, j] = np.inf
-        sizes[each, i] += sizes[each, j]
-    return _numbered(pairs, heights <= heights[n - n_groups - 1])
-
-
-def _numbered(pairs: Index, made: Mask) -> Index:  # (n - 1, 2, S), (n - 1, S) -> (S, n)
-    """Groups after the merges that were made, numbered as scipy does it: down the tree, the part that grew first first.
-
-    Single points come last. The other merges have one tree for each space.
-    """
-    n, each = len(pairs) + 1, np.arange(pairs.shape[2])
-    age = np.tile(2 * n + np.arange(n), (len(each), 1))  # of the part of the tree that starts with each point
-    groups = np.ones((len(each), n), dtype=np.intp)
-    below = []
-    for step, ((i, j), done) in enumerate(zip(pairs, made, strict=True)):
-        below.append((age[each, i] < age[each, j], groups[each, i], groups[each, j]))
-        age[each, i] = step
-        groups[each, i] += np.where(done, 0, groups[each, j])
-    number = np.zeros_like(groups)
-    for (i, j), done, (is_first, of_i, of_j) in zip(pairs[::-1], made[::-1], below[::-1], strict=True):
-        start = number[each, i]
-        number[each, j] = start + np.where(is_first & ~done, of_i, 0)
-        number[each, i] = start + np.where(is_first | done, 0, of_j)
-    return number
+        joined[np.arange(len(spaces)), i] = np.inf
+        far[spaces, i] = far[spaces, :, i] = joined
+        far[spaces, j] = far[spaces, :, j] = np.inf
+        sizes[spaces, i] += sizes[spaces, j]
+        first[spaces] = np.where(first[spaces] == j[:, None], i[:, None], first[spaces])
+    numbers = (first == np.arange(n)).cumsum(axis=1) - 1
+    return np.asarray(np.take_along_axis(numbers, first, axis=1))
