@@ -12,4 +12,3 @@ def test_the_first_round_draws_two_so_that_the_second_can_bet() -> None:
 def test_later_rounds_draw_a_tenth_and_at_least_one() -> None:
     assert [pace.block(held) for held in (0, 1, 19, 20, 100)] == [1, 1, 1, 2, 10]
     assert [pace.core_block(held) for held in (1, 19, 20)] == [1, 1, 2]
-    assert [pace.core_block(held, proving=True) for held in (0, 1, 39, 40, 200)] == [2, 1, 1, 2, 10]

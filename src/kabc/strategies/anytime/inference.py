@@ -89,8 +89,8 @@ class Inference:
                 return in_doubt
         if self.look is not None:
             return {arm: self.look - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
-        arms, proving = self._core_arms(), self.review.trusted is not None
-        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min()), proving=proving))
+        arms = self._core_arms()
+        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
 
     @property
     def _outside(self) -> Index:

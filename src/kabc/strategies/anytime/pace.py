@@ -4,12 +4,11 @@ from __future__ import annotations
 
 FIRST = 2  # samples of each arm before the first bet
 GROWTH = 0.1  # later rounds draw a tenth of what an arm has
-_PROVING = 0.5  # of that while a claim is being proven: samples after the proof are wasted
 
 
-def core_block(held: int, *, proving: bool = False) -> int:
+def core_block(held: int) -> int:
     """Samples to draw of an arm of the core that has this many; an arm without samples gets `FIRST`."""
-    return FIRST if held == 0 else block(int(_PROVING * held) if proving else held)
+    return FIRST if held == 0 else block(held)
 
 
 def block(held: int) -> int:
