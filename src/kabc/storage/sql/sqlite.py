@@ -23,8 +23,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from kabc.core.words import shown
+from kabc.storage.checks import MOST_BYTES
 from kabc.storage.errors import StorageError, StoreAwayError
-from kabc.storage.rows import MOST_BYTES
 from kabc.storage.sql.home import Home
 
 APPLICATION = 0x6B616263  # "kabc", in the header of the file
