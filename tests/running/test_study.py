@@ -37,6 +37,21 @@ def plain() -> kabc.Result:
 # ---------------------------------------------------------------- made and loaded
 
 
+def test_a_run_says_how_long_its_leases_last(plain: kabc.Result) -> None:
+    study = made()
+    lasts: list[float] = []
+
+    def draw(n: int, rng: np.random.Generator) -> Any:
+        storage = study.storage
+        lasts.extend(one.expires - storage.now() for one in storage.leases(study.record.id))
+        return rng.normal(0.0, 1.0, n)
+
+    assert same(study.run(normals() | {"a": draw}, lease_seconds=7.0, progress=False), plain)
+    assert 0 < min(lasts) <= max(lasts) <= 7
+    with pytest.raises(SettingsError, match="lease_seconds must be a finite number greater than 0, got 0"):
+        made().run(normals(), lease_seconds=0.0)
+
+
 def test_a_study_in_a_file_is_found_again(tmp_path: Path, plain: kabc.Result) -> None:
     path = tmp_path / "kabc.db"
     first = made(path).run(normals(), progress=False)

@@ -22,7 +22,7 @@ from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
 from kabc.running.settings import AUTO
-from kabc.running.shift import LEASE_SECONDS, Shift
+from kabc.running.shift import Shift
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Sources
 from kabc.running.strings import Strings
@@ -112,7 +112,13 @@ def join(storage: Storage, study: StudyRecord, names: Sequence[object]) -> str:
 
 
 def run_here(
-    storage: Storage, study: StudyRecord, spec: Spec, sources: Sources, show: Ticker, on_round: Listener | None
+    storage: Storage,
+    study: StudyRecord,
+    spec: Spec,
+    sources: Sources,
+    show: Ticker,
+    on_round: Listener | None,
+    lease_seconds: float,
 ) -> Result:
     """Draw for a study until it ends, with all other processes that do so. Returns its answer."""
     name = join(storage, study, spec.names)
@@ -121,7 +127,7 @@ def run_here(
     storage.reopen(study.id, {"worker": name})
     listeners = [] if on_round is None else [on_round]
     run = run_of(storage, study, spec, sources, worker=name, show=show, listeners=listeners)
-    with Heartbeat(storage, study.id, name, LEASE_SECONDS, show.now) as heart, run_interrupts(show) as interrupts:
+    with Heartbeat(storage, study.id, name, lease_seconds, show.now) as heart, run_interrupts(show) as interrupts:
         run.interrupts = interrupts
         shift = shift_of(run, sources, show, heart, spec)
         worker = Worker(storage, study, spec.names, shift, Step(storage, study, run), heart, show)

@@ -17,9 +17,10 @@ from kabc.core.errors import ArmError
 from kabc.core.words import counted, in_short
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.progress import Ticker
+from kabc.running.sharing import latest_tickets
 from kabc.running.shift import Shift
 from kabc.running.stepping import living
-from kabc.storage.contract import Note, Storage, StudyRecord, Ticket
+from kabc.storage.contract import Note, Storage, StudyRecord
 from kabc.storage.errors import StorageError, StoreAwayError
 
 Ended = Literal["ended", "paused"]
@@ -150,9 +151,7 @@ class _Waiting:
             return []
         workers = living(self._storage, self._study, self._seconds)
         served = {str(arm) for worker in workers for arm in worker.facts.get("arms", ())}
-        # the first round is number 0 where there is a pilot, else number 1
-        latest = (self._storage.tickets(self._study, summary.n_rounds - offset) for offset in (0, 1))
-        waiting: list[Ticket] = next(filter(None, latest), [])
+        waiting = latest_tickets(self._storage, self._study, summary)
         arms = dict.fromkeys(ticket.arm for ticket in waiting if ticket.state == "open")
         return [self._names[arm] for arm in arms if str(self._names[arm]) not in served]
 

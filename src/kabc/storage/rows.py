@@ -23,7 +23,6 @@ from kabc.core.words import shown
 from kabc.storage.checks import MOST_BYTES
 from kabc.storage.errors import StorageError
 
-
 _MAGIC = b"KR1"
 _LONGEST_HEADER = 4_096
 _NUMBERS = "biuf"  # kinds of numpy's types
