@@ -23,6 +23,7 @@ from kabc.running.progress import Ticker
 from kabc.running.sharing import share
 from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
+from kabc.study.categories import Categories
 from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss, fate, loss_message
 from kabc.study.tickets import Streams, keys_of
@@ -83,6 +84,7 @@ class Shift:
         self._quick = 1  # tickets that take no longer than one exchange: so few are not worth sharing
         self._streams = Streams(ledger.seed, sources.facts)
         self._pace = Pace()
+        self._categories = Categories(ledger.storage, ledger.study.id)
         self._drawn = [0] * len(sources)  # samples of each arm, by this process
         self._n_done = self._n_samples = 0  # of the round, by this process
         self._n_earlier = 0  # samples of earlier rounds
@@ -117,6 +119,8 @@ class Shift:
             self._heart.catch_up()
         finished, self._finished = self._finished, []
         try:
+            if finished and not self._ledger.private:
+                self._categories.write(self.sources.facts.levels)
             want = self._fair(want)
             answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
         except BaseException:

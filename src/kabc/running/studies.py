@@ -31,6 +31,7 @@ from kabc.running.watch import Watch
 from kabc.running.worker import Worker
 from kabc.storage.contract import Storage, StudyRecord
 from kabc.storage.errors import StorageError
+from kabc.study.categories import categories_of
 from kabc.study.documents import facts_document, facts_of_document
 from kabc.study.effects import note_effects
 from kabc.study.facts import ArmFacts, Facts
@@ -77,6 +78,8 @@ def run_of(
     if sources is not None:
         sources.facts = facts
     intake = Intake(spec.names, facts, spec.seed, strings, watched, reuse)
+    if sources is None:
+        intake.levels = categories_of(storage, study.id)
     settings = read_tolerance(settings, intake, spec.types)
     intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
     run = Run(
@@ -168,12 +171,19 @@ class Step:
         """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
         if self.run.stepper.advance():
             return True
+        self._read_categories()
         result = self.run.finished()
         self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
         if result.status != "budget":  # a raised budget goes on from there
             self.storage.drop_snapshot(self.study.id)
         note_effects(self.storage, self.study.id, self.run.intake.names)  # it takes seconds, and decides nothing
         return False
+
+    def _read_categories(self) -> None:
+        """Other workers met categories that this one has not met."""
+        mine = self.run.intake.levels
+        noted = categories_of(self.storage, self.study.id)
+        self.run.intake.levels = {column: noted.get(column, {}) | mine.get(column, {}) for column in {**noted, **mine}}
 
 
 def expect_running(study: StudyRecord) -> None:
