@@ -192,8 +192,17 @@ def test_export_and_import_move_a_study(store: Storage, kabc: Call, tmp_path: Pa
     assert (taken.code, taken.out) == (0, "nightly: imported, 18 samples\n")
     there = kabc("study", "import", "n.kabcstudy", "--storage", "new.db")
     assert there.code == 2
-    assert "there is already a study 'nightly' in " in there.err
+    assert "there is already a study 'nightly' in " in there.err and "give another name with --as" in there.err
     assert kabc("study", "import", "n.kabcstudy", "--storage", "new.db", "--as", "b").out.startswith("b: imported")
     several = kabc("study", "import", "new.db")
     assert "should have one study: it has nightly, b; say which one" in several.err
     assert kabc("study", "import", "none.kabcstudy").code == 2
+
+
+def test_a_table_of_samples_is_no_study_and_a_name_is_given_once(store: Storage, kabc: Call) -> None:
+    kept.made(store)
+    assert kabc("study", "export", "nightly", "samples.csv").code == 0
+    table = kabc("study", "import", "samples.csv")
+    assert table.code == 2 and "FILE.kabcstudy writes a whole study" in table.err
+    grown = kabc("study", "add-arm", "nightly", "--new", "nightly", "--arm", "d")
+    assert grown.code == 2 and "give another name with --new" in grown.err

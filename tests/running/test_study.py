@@ -341,6 +341,15 @@ def test_the_budget_may_be_raised_by_the_same_call() -> None:
     assert kabc.cluster(normals(), 2, max_samples=500, **asked).status == "decided"
 
 
+def test_a_study_that_has_decided_keeps_its_answer_whatever_the_budget(plain: kabc.Result) -> None:
+    study = made(max_samples=500)
+    assert same(study.run(normals(), progress=False), plain)
+    with pytest.raises(SettingsError, match="not because its budget was spent: more samples change nothing"):
+        study.raise_budget(10_000)
+    assert same(made(study.storage, max_samples=10_000, if_exists="resume").run(normals(), progress=False), plain)
+    assert study.status == "ended"
+
+
 def test_the_budget_of_a_fixed_design_stays() -> None:
     study = made(n_clusters=None, strategy="kabc", kernel=kabc.Gaussian(1.0), max_samples=60)
     study.run(normals(), progress=False)

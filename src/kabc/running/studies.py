@@ -99,6 +99,14 @@ def run_of(
     return run
 
 
+def is_final(study: StudyRecord) -> bool:
+    """Whether it has an answer that a larger budget would not change."""
+    return study.state == "ended" and study.answer is not None and study.answer.get("status") in _FINAL
+
+
+_FINAL = ("decided", "contradicted", "exhausted", "stalled")
+
+
 def stored_answer(study: StudyRecord) -> Result:
     """The answer of a study that has ended."""
     if study.answer is None:

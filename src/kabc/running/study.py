@@ -273,6 +273,11 @@ class Study:
         record, limits = self.record, {"max_samples": max_samples}
         if dict(record.limits) == limits:
             return
+        if studies.is_final(record):
+            raise SettingsError(
+                f"study {self.name!r} has ended, and not because its budget was spent: more samples change nothing; "
+                "study.result() and kabc study result give its answer"
+            )
         spec = self._spec
         if spec.n_clusters is None and spec.min_separation is None and needs_kernel(spec.strategy):
             raise SettingsError(
