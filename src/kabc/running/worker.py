@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 from kabc.core.errors import ArmError
 from kabc.core.words import counted, in_short
 from kabc.running.heartbeat import Heartbeat
+from kabc.running.identity import bury_dead
 from kabc.running.progress import Ticker
 from kabc.running.sharing import latest_tickets
 from kabc.running.shift import Shift
@@ -52,6 +53,7 @@ class Worker:
     may_step: Callable[[], bool] = lambda: True
     n_draws: int = field(default=0, init=False)
     _waiting: _Waiting = field(init=False)
+    _buried: set[str] = field(default_factory=set, init=False)  # workers of this host that have ended
     _store_lost: float | None = field(default=None, init=False)  # since when
 
     def __post_init__(self) -> None:
@@ -87,6 +89,9 @@ class Worker:
         self.n_draws += drawn
         if not self._stepped() and not drawn:
             self._refuse_failed()
+            if dead := bury_dead(self.storage, self.study.id, "worker", self._buried):
+                self._buried.update(dead)
+                return None
             with self.show.during(f"{self._waiting.line()} ({counted(self.n_draws, 'draw')} by this worker so far)"):
                 self.storage.wait(study.id, study.revision, _WAIT_SECONDS)
         return None
