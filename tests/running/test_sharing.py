@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_two_workers_with_endpoints_draw_half_of_a_round_each_and_find_what_one_
     tmp_path: Path, endpoints: Endpoints
 ) -> None:
     arms, store = config(tmp_path, endpoints), tmp_path / "kabc.db"
-    question = {"n_clusters": 2, "seed": 3, "check_k": False, "storage": store}
+    question: dict[str, Any] = {"n_clusters": 2, "seed": 3, "check_k": False, "storage": store}
     study, alone = (kabc.create_study(name, NAMES, **question) for name in ("both", "alone"))
     study.pause()
     with ExitStack() as stack:
@@ -147,7 +148,7 @@ def test_two_workers_with_endpoints_draw_half_of_a_round_each_and_find_what_one_
         def worker(name: str, *options: str) -> subprocess.Popen[str]:
             words = ["worker", "--study", name, "--storage", store, "--config", arms, "--quiet", "--json", *options]
             program = f"import sys; from kabc.cli import main; sys.exit(main({list(map(str, words))!r}))"
-            where = {"cwd": tmp_path, "stdout": subprocess.PIPE}
+            where: dict[str, Any] = {"cwd": tmp_path, "stdout": subprocess.PIPE}
             return stack.enter_context(running([sys.executable, "-c", program], **where))
 
         both = [worker("both", "--stay") for _ in range(2)]

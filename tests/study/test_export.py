@@ -153,7 +153,7 @@ def test_an_answer_has_the_categories_that_other_workers_met(store: Storage) -> 
 
 def test_notes_of_categories_that_nobody_wrote_are_left_out(store: Storage) -> None:
     study = kept.made(store)
-    bodies: list[dict[str, object]] = [{"ms": 3}, {"ms": [[1, 2], ["x", "y"], [True, "z"], [1.0], 7]}]
+    bodies: list[dict[str, Any]] = [{"ms": 3}, {"ms": [[1, 2], ["x", "y"], [True, "z"], [1.0], 7]}]
     for body in [*bodies, {"ms": [[1.5, "warm"]]}]:
         store.add_note(study.id, KIND, body)
     assert categories_of(store, study.id) == {"ms": {1.5: "warm"}}
