@@ -20,7 +20,7 @@ COMMANDS = ("status", "list")
 
 
 def look(n_samples: int, repeats: int, folder: str | None = None) -> dict[str, list[list[float]]]:
-    """Seconds of `kabc study status` and `kabc study list` in processes of their own: by the clock, and of computing."""
+    """Seconds of `kabc study status` and `kabc study list` in processes of their own: by the clock, of computing."""
     with ExitStack() as stack:
         path = Path(folder or stack.enter_context(tempfile.TemporaryDirectory()), "looked-at.db")
         path.parent.mkdir(exist_ok=True)

@@ -12,7 +12,8 @@ snapshot if one was kept, over that of the strategy alone on the same samples; a
 Parquet. With a folder the study is kept there: a line that was cut off is run again, and goes on.
 
 status: `kabc study status` and `kabc study list` of a study in SQLite that has a ticket for each of its samples, in
-seconds from start to end of the process and of computing. Run it once with a folder to make the store, then on a quiet machine.
+seconds from start to end of the process, and of computing. Run it once with a folder to make the store, then on a
+quiet machine.
 """
 
 from __future__ import annotations
