@@ -25,6 +25,7 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.core.scores.whitening import Whitening, solved
 
 RIDGES = (1e-3, 1e-2, 1e-1)
+_FEW = 1 << 14  # arms times samples, below which a table of who drew what is multiplied
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,13 @@ class Moments:
         if self._sums is None or self._squares is None:
             self._sums = np.zeros((len(self.counts), features.shape[1]))
             self._squares = np.zeros((features.shape[1], features.shape[1]))
-        np.add.at(self._sums, arms, features)
+        n_arms = len(self.counts)
+        if n_arms * len(arms) <= _FEW:
+            self._sums += (np.arange(n_arms)[:, None] == arms).astype(np.float64) @ features
+        else:
+            np.add.at(self._sums, arms, features)
         self._squares += features.T @ features
-        self.counts += np.bincount(arms, minlength=len(self.counts))
+        self.counts += np.bincount(arms, minlength=n_arms)
 
     def spaces(self) -> list[Space]:
         """The features as each ridge sees them."""
@@ -97,10 +102,9 @@ class Moments:
         means = self._means()
         whitening = Whitening(self._covariance(means), min(RIDGES))
         turned = whitening.turned(means)
-        factors = [whitening.factor(ridge) for ridge in RIDGES]
         return [
             Space(solved(factor, turned), ridge, whitening, factor)
-            for ridge, factor in zip(RIDGES, factors, strict=True)
+            for ridge, factor in zip(RIDGES, whitening.factors(RIDGES), strict=True)
         ]
 
     def _means(self) -> Array:  # (N, D)
@@ -109,8 +113,10 @@ class Moments:
 
     def _covariance(self, means: Array) -> Array:  # (N, D) -> (D, D)
         assert self._squares is not None
-        within = self._squares - (means * self.counts[:, None]).T @ means
-        return within / max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
+        assert self._sums is not None
+        within = self._squares - self._sums.T @ means
+        within /= max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
+        return within
 
 
 def scorers_of(learners: Sequence[Moments], core: Index, known: Index, n_groups: int) -> list[Scorer]:

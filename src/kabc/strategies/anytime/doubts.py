@@ -66,14 +66,13 @@ class Doubt:
     def follow(self, batches: Sequence[Batch]) -> None:
         """Take in all batches of the run that are new."""
         for some in self._up_to_guesses(batches[len(self._seen) :]):
+            self._guess_if_due()
             features = seen_by(self._learners, np.concatenate([batch.samples for batch in some]))
             if self._splits:
                 self._since = self._since + self._log_factors(some, features)  # (17.1), bet before it is learnt from
             self._seen += some
             self._n_seen += sum(len(batch.samples) for batch in some)
             teach(self._learners, some, features)
-            if self._is_guess_due(self._n_seen):
-                self._guess()
 
     def _up_to_guesses(self, batches: Sequence[Batch]) -> Iterator[list[Batch]]:
         """The rounds between two guesses, which are bet on together."""
@@ -93,6 +92,7 @@ class Doubt:
 
     def suspects(self) -> tuple[Index, Index]:
         """The two parts that the best expert sees in the group that looks most like two; the smaller one first."""
+        self._guess_if_due()
         if not self._splits:
             return self.labels[:0], self.labels[:0]
         best = int((self._gains + self._since)[:-1].argmax())
@@ -139,6 +139,11 @@ class Doubt:
     def _cap(self) -> float:
         """The largest score that is believed. One sample must not ruin an expert."""
         return math.log1p(self._n_guessed)
+
+    def _guess_if_due(self) -> None:
+        """Guess, once there is something to bet on: the last guess of a run would be in vain."""
+        if self._n_seen and self._is_guess_due(self._n_seen):
+            self._guess()
 
     def _guess(self) -> None:
         """Guess from all samples so far how groups could be split."""

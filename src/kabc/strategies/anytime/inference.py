@@ -60,6 +60,7 @@ class Inference:
         self.search: screening.Search | None = None  # of arms that stood out
         self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
         self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
+        self._last_forced: tuple[Mask, Forced] | None = None  # pairs of the core told apart, and what they force
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -234,7 +235,10 @@ class Inference:
 
     def _forced(self) -> Forced:
         """What the pairs told apart force about the core."""
-        found = forced_partition(self.wealth.apart_in_core, self.n_clusters)
+        apart = self.wealth.apart_in_core
+        if self._last_forced is None or not np.array_equal(apart, self._last_forced[0]):
+            self._last_forced = apart, forced_partition(apart, self.n_clusters)
+        found = self._last_forced[1]
         self.at_least = max(self.at_least, found.n_groups_at_least)
         return found
 

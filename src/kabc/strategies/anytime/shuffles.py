@@ -101,7 +101,7 @@ def _whitened(features: Array, groups: Index) -> Array:  # (n, D), (n,) -> (n, D
     sizes = np.diff(starts, append=len(groups))
     centred = features - np.repeat(np.add.reduceat(features, starts) / sizes[:, None], sizes, axis=0)
     whitening = Whitening(centred.T @ centred / len(centred), _RIDGE)
-    return solved(whitening.factor(_RIDGE), whitening.turned(centred))
+    return solved(whitening.factors([_RIDGE])[0], whitening.turned(centred))
 
 
 def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np.random.Generator) -> float:
