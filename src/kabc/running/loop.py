@@ -73,7 +73,7 @@ def blas_threads(strategy: Strategy) -> AbstractContextManager[object]:
 @cache
 def _libraries() -> Any:
     """The BLAS libraries of this process. To find them takes milliseconds, so it is done once."""
-    import scipy.linalg  # noqa: F401: has a library of its own, which must be there to be found
+    import scipy.linalg  # noqa: F401 - has a library of its own, which must be there to be found
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

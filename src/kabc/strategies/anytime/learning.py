@@ -115,9 +115,10 @@ def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> t
     return all_fitted([Averaged(one, block) for one in chosen] if block > 1 else chosen, past)
 
 
-def moments_of(fitted: FeatureMap, n_arms: int, paired: bool) -> Moments:
-    """A learner that knows nothing yet."""
-    return PairedMoments(fitted, n_arms) if paired else Moments(fitted, n_arms)
+def moments_of(fitted: FeatureMap, n_arms: int, paired: bool, before: Moments | None = None) -> Moments:
+    """A learner that knows nothing yet, and takes the place of the one `before`."""
+    whole = before is not None and before.is_whole
+    return PairedMoments(fitted, n_arms, whole=whole) if paired else Moments(fitted, n_arms, whole=whole)
 
 
 def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Sequence[Array] | None = None) -> None:
@@ -273,7 +274,10 @@ class Learning:
             return ()
         past, _ = self.samples(batch)
         maps = fitted_maps(past, self._maps, self._block)
-        learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
+        before = self.learners or [None] * len(maps)
+        learners = tuple(
+            moments_of(one, self._n_rows, self.paired, other) for one, other in zip(maps, before, strict=True)
+        )
         teach(learners, self._known([*self._batches, batch]))
         return learners
 
