@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
 
 import kabc
+from kabc.arms import early, workspace
 from kabc.arms.pools import PoolArm
 from kabc.arms.sql import sql_arms
 from kabc.arms.tables import table_arms
@@ -98,3 +101,45 @@ def test_the_order_of_a_run_is_not_compared_and_only_for_tables() -> None:
     assert kabc.cluster(rows, arm="host", order="at", max_samples=60, seed=0, progress=False).columns == ("v",)
     with pytest.raises(SettingsError, match="order='at' is for a table"):
         kabc.cluster([[1.0] * 9, [2.0] * 9], 2, order="at")
+
+
+def in_files(folder: Path, table: pl.DataFrame, cuts: tuple[int, ...]) -> str:
+    for number, (low, high) in enumerate(itertools.pairwise([0, *cuts, len(table)])):
+        table[low:high].write_parquet(folder / f"part-{number}.parquet", row_group_size=25)
+    return str(folder / "part-*.parquet")
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+@pytest.mark.parametrize("cuts", [(), (3, 8, 250, 255), (100, 200)])
+@pytest.mark.parametrize("settings", [{}, {"where": "place <> 5"}, {"order": "late"}, {"missing": "drop"}])
+def test_a_table_is_looked_at_in_pieces_and_no_row_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixed: bool, cuts: tuple[int, ...], settings: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(early, "_AT_ONCE", 40)  # rows that are read together
+    table = frame(3, 100).with_columns(late=-pl.col("place"), value=pl.when(pl.col("place") != 4).then(1.0))
+    table = table if mixed else table.sort("machine", maintain_order=True)
+    kept = table.filter(pl.col("place") != 5) if "where" in settings else table
+    kept = kept.drop_nulls() if "missing" in settings else kept
+    kept = kept.sort("late") if "order" in settings else kept
+    values = ["place", "value"] if "missing" in settings else ["place"]
+    arms: Any = table_arms(in_files(tmp_path, table, cuts), arm="machine", values=values, **settings)
+    for most in (1, 30, 99, 500):
+        for name, arm in arms.items():
+            own = kept.filter(pl.col("machine") == name)["place"][:most]
+            assert np.asarray(arm.in_order(most))[:, 0].tolist() == own.to_list()
+
+
+def test_a_look_at_a_table_needs_little_memory_however_large_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspace, "_MEMORY", "40MB")  # to sort all rows takes more
+    monkeypatch.setattr(early, "_AT_ONCE", 100_000)
+    duckdb.execute(
+        "COPY (SELECT 'm' || (i % 4000) AS m, i / 8 AS v FROM range(1_200_000) AS rows(i)) "
+        f"TO '{tmp_path}/t.parquet' (FORMAT parquet, ROW_GROUP_SIZE 20_000)"
+    )
+    arms: Any = table_arms(tmp_path / "t.parquet", arm="m")
+    assert first(arms, "m3999", 100) == [(4000 * place + 3999) / 8 for place in range(100)]
+    blocks = {name: arm.in_blocks(7) for name, arm in arms.items()}
+    assert blocks["m3"].remaining == 294
+    assert first(blocks, "m3", 3) == [3 / 8, 4003 / 8, 8003 / 8]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from kabc.cli.stores import VARIABLE, file_of
-from kabc.storage.contract import NewTicket, Storage
+from kabc.storage.contract import Draw, NewTicket, Storage
+from kabc.study.ledger import Ledger
 from tests.cli import kept
 from tests.cli.conftest import Call
 
@@ -138,6 +141,57 @@ def test_an_ended_study_is_neither_paused_nor_resumed(store: Storage, kabc: Call
     assert "kabc study raise-budget" in refused.err
     assert store.load_study("nightly").state == "ended"
     assert "ended (budget)" in kabc("study", "status", "nightly").out
+
+
+def test_stop_ends_a_study_with_the_answer_so_far_and_a_raised_budget_goes_on(store: Storage, kabc: Call) -> None:
+    study = kept.made(store)
+    store.open_round(study.id, 3, [NewTicket(arm, 0, 6, 3) for arm in range(3)])
+    (under_way,) = store.exchange(study.id, "w-1", want=1).leased
+    stopped = kabc("study", "stop", "nightly")
+    first, answer = stopped.out.splitlines()
+    assert (stopped.code, first) == (
+        0,
+        "nightly: stopped, with the answer so far; kabc study raise-budget lets it go on",
+    )
+    assert store.load_study("nightly").state == "ended"
+    notes = store.notes(study.id)
+    assert [(note.kind, note.body) for note in notes] == [("paused", {"why": "to stop"}), ("stopped", {})]
+    kept_answer = store.load_study("nightly").answer
+    assert kept_answer is not None and (kept_answer["status"], kept_answer["n_samples"]) == ("interrupted", 18)
+    assert kabc("study", "result", "nightly").out.startswith(answer)
+    again = kabc("study", "stop", "nightly")
+    assert again.code == 2 and "there is nothing to stop" in again.err
+    assert kabc("study", "raise-budget", "nightly", "none").code == 0
+    draw = Draw(under_way.id, under_way.lease, "w-1", np.zeros(3), 0.0, 0.0)
+    assert store.exchange(study.id, "w-1", [draw]).outcomes == ("done",)  # the draw that was under way
+    again_stopped = kabc("study", "stop", "nightly", "--json").json()
+    assert (again_stopped["state"], again_stopped["status"]) == ("ended", "interrupted")
+
+
+def test_a_study_without_a_round_can_be_stopped(store: Storage, kabc: Call) -> None:
+    kept.made(store, rounds=0)
+    assert kabc("study", "stop", "nightly", "--json").json() == {
+        "study": "nightly", "state": "ended", "status": "interrupted", "n_samples": 0
+    }  # fmt: skip
+    assert kabc("study", "result", "nightly").code == 3
+
+
+def test_an_interrupt_while_it_reads_leaves_the_study_paused(
+    store: Storage, kabc: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.made(store, rounds=3)
+    reads = iter([False])
+
+    def interrupted(self: Ledger, *words: Any) -> Any:
+        if next(reads, True):
+            raise KeyboardInterrupt
+        return round_of(self, *words)
+
+    round_of = Ledger.round
+    monkeypatch.setattr(Ledger, "round", interrupted)
+    answer = kabc("study", "stop", "nightly")
+    assert "interrupted; study 'nightly' is paused" in answer.err
+    assert store.load_study("nightly").state == "paused" and store.load_study("nightly").answer is None
 
 
 def test_delete_asks_to_be_sure(store: Storage, kabc: Call) -> None:

@@ -10,12 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
+from kabc.arms.early import first_rows, some_arms
 from kabc.arms.rows import Rows
 from kabc.arms.values import Kind
 from kabc.arms.workspace import quoted, readable
+from kabc.core.arrays import Counts
 
 FLOATS = ("FLOAT", "DOUBLE")
 NUMBERS = re.compile(
@@ -110,8 +111,8 @@ class Scanning(Protocol):
     def fingerprints(self, salt: int) -> dict[str, int]:
         """For each arm a number that differs where its rows or their order do."""
 
-    def first(self, names: NDArray[Any], most: int) -> dict[str, NDArray[Any]]:
-        """The first rows of each arm in the order in which they came, arm after arm."""
+    def first(self, names: NDArray[Any], wanted: Counts) -> dict[str, NDArray[Any]]:  # (N,), (N,)
+        """The first rows of each arm in the order in which they came, arm after arm: so many as are wanted of it."""
 
     def read(self, cuts: dict[str, NDArray[Any]], salt: int) -> dict[str, NDArray[Any]]:
         """Rows of some arms whose hash is in a range."""
@@ -139,13 +140,16 @@ class Scan:
         """The same rows, without a last part of an arm that is no whole block. Rows of a block have one number."""
         rows, table = self.rows, f"blocks_of_{length}"
         of_arm = f"OVER (PARTITION BY {self.arm}"
+        how = f"CREATE OR REPLACE TABLE {table} AS"
         with readable(rows.name):
-            rows.workspace.rows(
-                f"CREATE OR REPLACE TABLE {table} AS SELECT * EXCLUDE (kabc_total) FROM ("
-                f"SELECT {self.arm} AS kabc_arm, {self.fetched}, count(*) {of_arm}) AS kabc_total, "
-                f"row_number() {of_arm} ORDER BY {rows.order}) - 1 AS kabc_place "
-                f"FROM {rows.relation} WHERE {self.kept}) WHERE kabc_place < kabc_total // {length} * {length}"
-            )
+            for condition in some_arms(self):
+                rows.workspace.rows(
+                    f"{how} SELECT * EXCLUDE (kabc_total) FROM ("
+                    f"SELECT {self.arm} AS kabc_arm, {self.fetched}, count(*) {of_arm}) AS kabc_total, "
+                    f"row_number() {of_arm} ORDER BY {rows.order}) - 1 AS kabc_place FROM {rows.relation} "
+                    f"WHERE {self.kept} AND {condition}) WHERE kabc_place < kabc_total // {length} * {length}"
+                )
+                how = f"INSERT INTO {table}"
         cells = [
             Cell(f"value{place}", "DOUBLE" if cell.kind == "number" else "VARCHAR", cell.kind)
             for place, cell in enumerate(self.cells)
@@ -202,19 +206,9 @@ class Scan:
             )
         return dict(found)
 
-    def first(self, names: NDArray[Any], most: int) -> dict[str, NDArray[Any]]:
+    def first(self, names: NDArray[Any], wanted: Counts) -> dict[str, NDArray[Any]]:  # (N,), (N,)
         """The first rows of each arm in the order in which they came, arm after arm. `code` is the place of a name."""
-        workspace = self.rows.workspace
-        workspace.connection.register("known", {"name": names, "code": np.arange(len(names))})
-        with readable(self.name):
-            found = workspace.arrays(
-                f"SELECT known.code, early.* EXCLUDE (name) FROM (SELECT {self.arm} AS name, {self.fetched}, "
-                f"row_number() OVER (PARTITION BY {self.arm} ORDER BY {self.rows.order}) AS place "
-                f"FROM {self.rows.relation} WHERE {self.kept}) AS early JOIN known ON early.name = known.name "
-                f"WHERE early.place <= {int(most)} ORDER BY known.code, early.place"
-            )
-        workspace.connection.unregister("known")
-        return found
+        return first_rows(self, names, wanted)
 
     def read(self, cuts: dict[str, NDArray[Any]], salt: int) -> dict[str, NDArray[Any]]:
         """Rows of the arms `name` in `cuts` whose hash is in [low, high), with their `code`, hash and order within it.

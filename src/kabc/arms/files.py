@@ -10,12 +10,11 @@ import glob
 from pathlib import Path
 from typing import Any
 
-from kabc.arms.rows import Rows, check_names, column_types
+from kabc.arms.rows import FILE_ROWS, Rows, check_names, column_types
 from kabc.arms.saved import refuse_saved_answer
 from kabc.arms.workspace import Workspace, first_line, library, literal, quoted, readable
 from kabc.core.errors import ArmError, SettingsError
 
-FILE_ROWS = 1 << 40  # more rows than a file has: numbers the rows of several files
 _READERS = {
     ".csv": "read_csv({files}, header=true, sample_size=-1)",
     ".tsv": "read_csv({files}, header=true, sample_size=-1, delim='\\t')",
@@ -69,8 +68,10 @@ def parquet_rows(workspace: Workspace, files: list[str], name: str) -> Rows:
     relation = _READERS[".parquet"].format(files=_listed(files))
     types = column_types(workspace, relation)
     del types["file_row_number"]
-    key = f"file_index::BIGINT * {FILE_ROWS} + file_row_number" if len(files) > 1 else "file_row_number"
-    return Rows(workspace, relation, key, types, name)
+    if len(files) == 1:
+        return Rows(workspace, relation, "file_row_number", types, name)
+    key = f"file_index::BIGINT * {FILE_ROWS} + file_row_number"
+    return Rows(workspace, relation, key, types, name, file="file_index")
 
 
 def parquet_files(patterns: list[str]) -> list[str] | None:

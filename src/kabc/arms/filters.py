@@ -33,7 +33,7 @@ def kept_rows(rows: Rows, where: str | None) -> tuple[Rows, list[str]]:
     if every and not kept:
         raise ArmError(f"where={cut(where)} keeps none of the {counted(every, 'row')} of {rows.name}; correct it")
     note = f"where: {kept:,} of {counted(every, 'row')} kept by {cut(where)}"
-    return replace(rows, relation=relation, key=_ROW), [note]
+    return replace(rows, relation=relation, key=_ROW, file=""), [note]
 
 
 def _bracketed(where: str) -> str:

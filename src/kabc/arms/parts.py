@@ -8,7 +8,7 @@ stay where they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import xor
@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.arms.cells import Cell, Scan
+from kabc.arms.early import FirstRows
 from kabc.arms.files import parquet_rows
 from kabc.arms.rows import Rows
 from kabc.arms.workspace import Workspace, quoted, readable
+from kabc.core.arrays import Counts
 from kabc.core.errors import SettingsError
 
 Columns = dict[str, NDArray[Any]]
@@ -29,8 +31,13 @@ Columns = dict[str, NDArray[Any]]
 class Parts(Protocol):
     """The parts of a table, in the order of their rows."""
 
-    def each(self, query: Callable[[Any, int], Any]) -> list[Any]:
-        """The answers of a query, part by part. It is called where the part is, with the part and the rows before it.
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def each(self, query: Callable[[Any, int], Any], some: Iterable[int] | None = None) -> list[Any]:
+        """The answers of a query, part by part, of some parts or of all.
+
+        It is called where the part is, with the part and the rows before it.
 
         A part is the path of a Parquet file, or a data frame.
         """
@@ -116,13 +123,21 @@ class PartedScan:
             found.setdefault(name, []).append(one)
         return {name: reduce(xor, ones) for name, ones in found.items()}
 
-    def first(self, names: NDArray[Any], most: int) -> Columns:
-        """The first rows of each arm in the order in which they came, arm after arm."""
-        found = _joined(self._each("first", names, most))
-        order = np.argsort(found["code"], kind="stable")  # parts are in order, and so are the rows of each
-        found = {name: column[order] for name, column in found.items()}
-        place = np.arange(len(order)) - np.searchsorted(found["code"], found["code"])
-        return {name: column[place < most] for name, column in found.items()}
+    def first(self, names: NDArray[Any], wanted: Counts) -> Columns:  # (N,), (N,)
+        """The first rows of each arm in the order in which they came, arm after arm.
+
+        Parts are asked in their order, until all arms have what is wanted, and more at a time while they have little.
+        """
+        found, next_part, at_once = FirstRows(wanted), 0, 1
+        while next_part < len(self._parts) and found.missing.any():
+            some, before = np.flatnonzero(found.missing), found.missing.sum()
+            asked = range(next_part, min(next_part + at_once, len(self._parts)))
+            query = Query(self._recipe, "first", (names[some], found.missing[some]))
+            for part in self._parts.each(query, asked):
+                found.add(part | {"code": some[part["code"]]})
+            at_once *= 2 if 2 * found.missing.sum() > before else 1
+            next_part = asked.stop
+        return found.columns()
 
     def read(self, cuts: Columns, salt: int) -> Columns:
         """Rows of some arms whose hash is in a range."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kabc.arms.workspace import Workspace, quoted
 from kabc.core.errors import SettingsError
 
+FILE_ROWS = 1 << 40  # more rows than a file has: numbers the rows of several files
 _ROW_NUMBERS = ("rowid", "file_row_number", "file_index")
 
 
@@ -18,6 +19,7 @@ class Rows:
 
     `relation` is SQL for it and `key` SQL for the number of a row. `types` are DuckDB's, by column. `name` is the one
     in messages. `moment` is SQL for when a row came; empty: in the order of their numbers.
+    `file` is SQL for the number of the file that a row is in; empty: there is one file, or it is not known.
     """
 
     workspace: Workspace
@@ -26,6 +28,7 @@ class Rows:
     types: dict[str, str]
     name: str
     moment: str = ""
+    file: str = ""
 
     @property
     def order(self) -> str:

@@ -10,6 +10,7 @@ are fetched again.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,16 @@ class TableArm:
         return self._buffer.encoder(self._buffer.take(self._number, n))
 
 
+@dataclass(frozen=True)
+class _First:
+    """The first rows of all arms, until each has had its part: those of arm i are `ends[i]` to `ends[i + 1]`."""
+
+    most: int
+    found: dict[str, NDArray[Any]]
+    ends: NDArray[np.intp]  # (N + 1,)
+    waiting: set[int]
+
+
 class RowBuffer:
     """What all arms of a table share: which part was fetched, and the rows of the last scans.
 
@@ -79,7 +90,7 @@ class RowBuffer:
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
         self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of rows
         self._used = False  # whether a row was drawn
-        self._first: tuple[int, dict[str, NDArray[Any]]] | None = None  # the last answer of scan.first
+        self._first: _First | None = None
         self._fingerprints: dict[int, str] | None = None
         self._lock = threading.Lock()  # arms may be drawn from several threads
 
@@ -151,11 +162,16 @@ class RowBuffer:
     def first_rows(self, arm: int, most: int) -> dict[str, NDArray[Any]]:
         """The first rows of an arm in the order in which they came. One scan reads those of all arms."""
         with self._lock:
-            if self._first is None or self._first[0] != most:
-                self._first = most, self._scan.first(self._names, most)
-            found = self._first[1]
-        low, high = np.searchsorted(found["code"], [arm, arm + 1])
-        return {name: found[f"value{place}"][low:high] for place, name in enumerate(self.encoder.columns)}
+            if self._first is None or self._first.most != most:
+                found = self._scan.first(self._names, np.minimum(self._counts, most))
+                ends = np.searchsorted(found["code"], np.arange(len(self._names) + 1))
+                self._first = _First(most, found, ends, set(range(len(self._names))))
+            first = self._first
+            first.waiting.discard(arm)
+            if not first.waiting:  # all arms had their part: nobody will ask again
+                self._first = None
+        own = slice(first.ends[arm], first.ends[arm + 1])
+        return {name: first.found[f"value{place}"][own] for place, name in enumerate(self.encoder.columns)}
 
     def _fetch(self, arm: int, need: int) -> None:
         """One more scan: rows of this arm, and of arms that will soon need some."""

@@ -184,6 +184,32 @@ def resume_it(storage: Storage, name: str, *, as_json: bool) -> int:
     return _changed(seen, f"running; {who}", as_json=as_json)
 
 
+def stop_it(storage: Storage, name: str, *, as_json: bool, quiet: bool) -> int:
+    """It ends with the answer so far."""
+    from kabc.results.words import headline
+    from kabc.running.progress import Ticker
+    from kabc.running.study import Study
+
+    study = Study(storage, storage.load_study(name))
+    if study.status == "ended":
+        raise SettingsError(f"study {name!r} has ended; there is nothing to stop, and kabc study result has its answer")
+    show = Ticker(not quiet)
+    try:
+        with show.during(f"reading the rounds of study {name}"):
+            found = study.stop()
+        show.done()
+    except KeyboardInterrupt:
+        show.done()
+        said = f"interrupted; study {name!r} is {study.status}"
+        return exits.fail(f"{said}, kabc study status says more", exits.UNDECIDED, as_json=as_json)
+    if as_json:
+        exits.print_json({"study": name, "state": study.status, "status": found.status, "n_samples": found.n_samples})
+    else:
+        print(f"{named(name)}: stopped, with the answer so far; kabc study raise-budget lets it go on")
+        print(shown(headline(found)))
+    return exits.DECIDED
+
+
 def _put(storage: Storage, study: StudyRecord, state: StudyState) -> StudyRecord:
     return study if study.state == state else storage.set_state(study.id, state, {})
 

@@ -161,6 +161,24 @@ def resume(
         return resume_it(store, study, as_json=as_json)
 
 
+@study_app.command()
+def stop(
+    study: Name,
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    debug: common.Debug = False,
+) -> int:
+    """End a study now, with the answer so far. Draws under way are kept and not used; raise-budget lets it go on.
+
+    Example: kabc study stop nightly --storage kabc.db
+    """
+    from kabc.cli.studies import stop_it
+
+    with opened(storage) as store:
+        return stop_it(store, study, as_json=as_json, quiet=quiet)
+
+
 @study_app.command("raise-budget")
 def raise_budget(
     study: Name,

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import Any, Self
 
 from kabc.running.identity import is_gone
-from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
+from kabc.running.so_far import known_so_far
+from kabc.storage.contract import Json, Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
 from kabc.study.documents import facts_of_document
 from kabc.study.spec import Spec
 
@@ -82,6 +83,11 @@ class Figures:
         """Of one sample; 0 as long as nobody had the arms."""
         facts = self.study.facts
         return 0.0 if facts is None else facts_of_document(facts, len(self.arms), self.study.name).price
+
+    @cached_property
+    def so_far(self) -> Json | None:
+        """Groups and forecast as far as the store knows: see `kabc.running.so_far`."""
+        return known_so_far(self.study, self.workers)
 
     @property
     def spent(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kabc.core.errors import SettingsError
@@ -24,6 +24,7 @@ from kabc.running.run import Run
 from kabc.running.settings import AUTO
 from kabc.running.shift import LEASE_SECONDS, Shift
 from kabc.running.snapshots import Listener
+from kabc.running.so_far import Teller
 from kabc.running.sources import Sources
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
@@ -157,10 +158,15 @@ class Step:
     storage: Storage
     study: StudyRecord
     run: Run
+    teller: Teller = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.teller = Teller(self.storage, self.study.id, self.run.ledger.worker)
 
     def advance(self) -> bool:
         """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
         if self.run.stepper.advance():
+            self.teller.tell(self.run.rounds.strategy)
             return True
         result = self.run.finished()
         self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))

@@ -332,6 +332,7 @@ class Study:
             return studies.stored_answer(record)
         self._storage.set_state(record.id, "paused", {"why": "to stop", **_whose(by)})
         run = studies.run_of(self._storage, self.record, self._spec, None)
+        whole_rounds(run.stepper)  # an interrupt here leaves it paused: no answer from a part of the rounds
         result = run.result(whole_rounds)
         self._storage.add_note(record.id, "stopped", _whose(by))
         told = run.last_round if run.ended else run.last_round - 1  # the round that is being drawn stays open

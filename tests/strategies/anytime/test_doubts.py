@@ -11,6 +11,7 @@ from scipy import stats
 
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import FeatureMap, Ranks, Scaled
+from kabc.strategies.anytime import splits
 from kabc.strategies.anytime.doubts import LIMIT, Doubt, log_factor
 from kabc.strategies.anytime.learning import Batch, Learning
 from kabc.study.freeze import freeze, thaw
@@ -155,3 +156,19 @@ def test_what_is_kept_is_not_frozen_and_doubts_go_on_without_it() -> None:
     whole = Doubt(TWO_GROUPS, [Scaled()])
     whole.follow(batches)
     assert found.log_evidence == pytest.approx(whole.log_evidence, rel=1e-9)
+
+
+def test_many_arms_are_split_as_few_are_without_a_product_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    points = [rng.normal(size=(40, d)) for d in (3, 60)]
+    weights, noise = rng.integers(1, 9, 40).astype(float), np.array([3.0, 60.0])
+    some = rng.random((2, splits.KINDS, 40)) < 0.3
+    found = []
+    for most in (300, 10):
+        monkeypatch.setattr(splits, "_MOST_LINKED", most)
+        near = splits._Products.of([one - one.mean(axis=0) for one in points])
+        assert (near.pairs is None) == (most == 10)
+        odd = splits._oddest(near, weights)
+        found.append([odd, *splits._bets_on(near, splits._Products.of(points), weights, some, noise)])
+    for few, many in zip(*found, strict=True):
+        np.testing.assert_allclose(many, few, rtol=1e-10, atol=1e-12)

@@ -8,6 +8,7 @@ import os
 import numpy as np
 import pytest
 
+import kabc
 from kabc import AnytimeKABC
 from kabc.core.scores.maps import Scaled
 from kabc.strategies.anytime import screening
@@ -83,6 +84,61 @@ def test_no_arm_outside_has_evidence_while_it_is_looked_at() -> None:
     assert not found.wealth.log[joined].any()
     limit = math.log(math.comb(found.core.size, 2) / found.shares.pairs(found.core.size, found.core.stage))
     assert (found.wealth.limits[joined] == limit).all()
+
+
+class Game:
+    """Many arms of four columns in groups at distance 4 from 0, and odd arms."""
+
+    def __init__(self, n_arms: int, n_groups: int, odd_at: list[float], seed: int) -> None:
+        self._rng = np.random.default_rng([seed, 7])
+        centres = self._rng.normal(size=(n_groups + len(odd_at), 4))
+        centres *= np.array([*[4.0] * n_groups, *odd_at])[:, None] / np.linalg.norm(centres, axis=1, keepdims=True)
+        self.groups = np.arange(n_arms) % n_groups
+        self.groups[7 : 7 + len(odd_at)] = n_groups + np.arange(len(odd_at))
+        self._centres = centres
+        self.strategy = AnytimeKABC(n_arms, len(centres), 0.05, maps=[Scaled()], seed=seed)
+
+    def round(self) -> None:
+        request = self.strategy.ask().items()
+        drawn = {arm: self._centres[self.groups[arm]] + self._rng.normal(size=(n, 4)) for arm, n in request}
+        self.strategy.tell(drawn)
+
+
+def test_arms_that_stand_out_are_compared_with_arms_that_are_told_apart() -> None:
+    searches = 0
+    for seed in range(6):
+        game = Game(400, 15, [16.0], seed)
+        found = game.strategy._found
+        while found.search is None and found.assignment is None:
+            game.round()
+        if found.search is not None:
+            apart = found.wealth.apart_among(np.array(found.search.met))
+            assert np.count_nonzero(apart) == len(apart) * (len(apart) - 1)
+            searches += 1
+    assert searches > 2
+
+
+def test_a_search_numbers_the_groups_as_before_and_new_ones_after_them() -> None:
+    apart = np.ones((6, 6), dtype=bool) & ~np.eye(6, dtype=bool)
+    apart[1, 3] = apart[3, 1] = False  # arm 30 is one of the group of arm 11
+    apart[4, 5] = apart[5, 4] = False  # arms 40 and 50 are of one new group
+    labels = np.full(60, -1)
+    labels[[10, 11, 12, 13]] = 0, 1, 2, 2
+    search = screening.Search(labels, (10, 11, 12), np.array([30, 40, 50]))
+    seen, standing = search.found(apart)
+    assert standing == (10, 11, 12, 40)
+    assert seen[[10, 11, 12, 13, 30, 40, 50]].tolist() == [0, 1, 2, 2, 1, 3, 3]
+
+
+def test_the_core_is_not_widened_once_it_has_all_groups() -> None:
+    game = Game(500, 10, [4.0, 4.0], seed=0)
+    found, complete = game.strategy._found, 0  # arms of the core when all groups were first found in it
+    while not game.strategy.stopped:
+        game.round()
+        if not complete and len(found._forced().representatives) == 12:
+            complete = found.core.size
+    assert game.strategy.recommend().labels == kabc.Partition.of(game.groups.tolist()).labels
+    assert found.core.size == complete == 62
 
 
 def test_arms_that_join_come_behind_those_before_and_the_rest_keeps_its_order() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +18,8 @@ import dask
 from distributed import Client, KilledWorker
 
 from kabc.arms.columns import INFERENCE_ROWS
-from kabc.arms.files import FILE_ROWS, parquet_files
+from kabc.arms.files import parquet_files
+from kabc.arms.rows import FILE_ROWS
 from kabc.core.errors import ArmError
 
 
@@ -28,9 +29,13 @@ class DaskParts:
     def __init__(self, client: Client, parts: Sequence[tuple[Any, int]]) -> None:
         self._client, self._parts = client, parts
 
-    def each(self, query: Callable[[Any, int], Any]) -> list[Any]:
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def each(self, query: Callable[[Any, int], Any], some: Iterable[int] | None = None) -> list[Any]:
         sent = sent_once(self._client, query)  # it may name all arms
-        tasks = [_submit(self._client, _asked, sent, part, before) for part, before in self._parts]
+        asked = self._parts if some is None else [self._parts[number] for number in some]
+        tasks = [_submit(self._client, _asked, sent, part, before) for part, before in asked]
         with _answering():
             return list(self._client.gather(tasks))
 

@@ -56,11 +56,12 @@ class Inference:
         self.groups_found: Index = np.full(
             self.n_arms, -1, dtype=np.intp
         )  # in the core, when it was last looked outside
+        self.met: tuple[int, ...] = ()  # an arm of each of these groups, pairwise told apart
         self.dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
         self.search: screening.Search | None = None  # of arms that stood out
         self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
         self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
-        self._last_forced: tuple[Mask, Forced] | None = None  # pairs of the core told apart, and what they force
+        self._last_forced: tuple[list[int], Mask, Forced] | None = None  # known places, pairs told apart, what follows
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -216,7 +217,8 @@ class Inference:
             passed = self._passes(labels)
             self.review.doubted = self.check is not None and self.check.doubted
             return self._appointed(found, proven, number) if passed else ()
-        if not self._searches(found) and self.core.is_spent(self.learning.counts):
+        missing = len(found.representatives) != self.n_clusters  # else more arms would not help
+        if missing and not self._searches(found) and self.core.is_spent(self.learning.counts):
             self._widen(self.core.widened())
         return ()
 
@@ -235,10 +237,12 @@ class Inference:
 
     def _forced(self) -> Forced:
         """What the pairs told apart force about the core."""
-        apart = self.wealth.apart_in_core
-        if self._last_forced is None or not np.array_equal(apart, self._last_forced[0]):
-            self._last_forced = apart, forced_partition(apart, self.n_clusters)
-        found = self._last_forced[1]
+        known = self.met if not self.dry.any() else ()
+        places = [int(np.flatnonzero(self.core.arms == arm)[0]) for arm in known]
+        apart, last = self.wealth.apart_in_core, self._last_forced
+        if last is None or last[0] != places or not np.array_equal(apart, last[1]):
+            last = places, apart, forced_partition(apart, self.n_clusters, representatives=places)
+        self._last_forced, found = last, last[2]
         self.at_least = max(self.at_least, found.n_groups_at_least)
         return found
 
@@ -257,6 +261,7 @@ class Inference:
         seen = forced_partition(self.wealth.apart_in_core, n_found)
         if seen.complete:
             self.groups_found[self.core.arms] = seen.labels
+            self.met = tuple(self.core.arms[list(seen.representatives)].tolist())
             self._look_outside()
         return seen.complete
 
@@ -275,7 +280,7 @@ class Inference:
             odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing)
         self.look, self.search = None, None
         if len(odd):
-            self.search = screening.Search.of(labels, self.core.arms, odd)
+            self.search = screening.Search(labels, self.met, odd)
             self._widen(self.core.joined(odd))
         else:
             self.look = screening.next_look(held, self.core.patience) if len(outside) else None
@@ -284,16 +289,14 @@ class Inference:
 
     def _met(self, search: screening.Search) -> bool:
         """Whether the arms that stood out complete the groups. Looks again if they do not."""
-        labels = search.found(self.wealth.apart_among(search.arms))
-        n_found = int(labels.max()) + 1
-        if n_found < (self.n_clusters or 0):
-            if not search.is_over(self.learning.counts, self.core.patience):
-                return False
-            self.groups_found = labels
-            self._look_outside()
+        labels, standing = search.found(self.wealth.apart_among(search.arms))
+        complete = len(standing) >= (self.n_clusters or 0)
+        if not complete and not search.is_over(self.learning.counts, self.core.patience):
             return False
-        self.search = None
-        return True
+        self.groups_found, self.met, self.search = labels, standing, None
+        if not complete:
+            self._look_outside()
+        return complete
 
     def _widen(self, core: Core) -> None:
         """Take more arms into the core."""

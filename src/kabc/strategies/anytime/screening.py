@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index, Mask
-from kabc.core.partitions.forced import forced_partition
 from kabc.core.scores.discriminant import RIDGES, Moments, Space
 from kabc.strategies.anytime.learning import Batch, seen_by
 
@@ -43,7 +42,7 @@ class Search:
     Attributes
     ----------
     labels : groups of the arms of the core before, -1 for all others.
-    met : one arm of each of these groups, in their order.
+    met : one arm of each of these groups, in their order. They are pairwise told apart.
     sought : the arms that stood out.
     """
 
@@ -51,24 +50,21 @@ class Search:
     met: tuple[int, ...]
     sought: Index
 
-    @classmethod
-    def of(cls, labels: Index, core: Index, sought: Index) -> Search:  # (N,), (C,)
-        """The arms that came into the core last are compared with the first arm of each group."""
-        firsts = [int(core[labels[core] == group][0]) for group in range(int(labels.max()) + 1)]
-        return cls(labels, tuple(firsts), sought)
-
     @property
     def arms(self) -> Index:
         """The arms that are compared with each other."""
         return np.array([*self.met, *self.sought], dtype=np.intp)
 
-    def found(self, apart: Mask) -> Index:  # (A, A) of `arms` -> (N,)
-        """Groups with those of the arms that stood out, as far as pairs told apart show them."""
-        n_groups = len(forced_partition(apart, None, representatives=range(len(self.met))).representatives)
-        seen = forced_partition(apart, n_groups, representatives=range(len(self.met)))
+    def found(self, apart: Mask) -> tuple[Index, tuple[int, ...]]:  # (A, A) of `arms` -> (N,)
+        """Groups with those of the arms that stood out, as far as pairs told apart show them, and an arm of each."""
+        standing = list(range(len(self.met)))
+        for place in range(len(self.met), len(apart)):
+            if apart[place, standing].all():
+                standing.append(place)
+        may_belong = ~apart[:, standing]  # (A, G)
         labels = self.labels.copy()
-        labels[self.sought] = seen.labels[len(self.met) :]
-        return labels
+        labels[self.arms] = np.where(may_belong.sum(axis=1) == 1, may_belong.argmax(axis=1), -1)
+        return labels, tuple(self.arms[standing].tolist())
 
     def is_over(self, counts: Counts, patience: int) -> bool:  # (N,)
         """Whether all of them have had their chance to be told apart from all groups."""

@@ -23,7 +23,7 @@ from kabc.core.scores.discriminant import Space, directions
 from kabc.core.scores.linkage import linked
 
 KINDS = 2  # the oddest arm against all others; two parts
-_MOST_LINKED = 300  # arms; linkage needs the distances of all pairs
+_MOST_LINKED = 300  # arms whose pairs are looked at, all of them: for linkage, and for products
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,9 +55,9 @@ def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> 
         if len(arms) < 2:
             continue
         points = [space.means[arms] for space in every]
-        near = _products([some - some.mean(axis=0) for some in points])
+        near = _Products.of([some - some.mean(axis=0) for some in points])
         parts = _parts(points, near, counts[arms])
-        bets = _bets_on(near, _products(points), counts[arms], parts, noise)
+        bets = _bets_on(near, _Products.of(points), counts[arms], parts, noise)
         apart, offsets[:, :, group], strength[:, :, group] = bets
         sides[:, :, arms] = np.where(parts, 1, -1)
         for number, some in enumerate(points):
@@ -88,8 +88,8 @@ def _of_learner(
 
 
 def _bets_on(
-    near: Array, products: Array, weights: Array, parts: Mask, noise: Array
-) -> tuple[Array, Array, Array]:  # (S, m, m), (S, m, m), (m,), (S, T, m), (S,) -> (S, T, m), (S, T), (S, T)
+    near: _Products, products: _Products, weights: Array, parts: Mask, noise: Array
+) -> tuple[Array, Array, Array]:  # (m,), (S, T, m), (S,) -> (S, T, m), (S, T), (S, T)
     """s d as weights of the arms, the offset of the score for A against B, and how far apart they are.
 
     `products` are those of the means of the arms; `near` those of their differences from a point between them.
@@ -99,19 +99,43 @@ def _bets_on(
     centre = in_b / of_b[..., None]  # m_B
     apart = in_a / of_a[..., None] - centre  # d
     error = 1 / of_a + 1 / of_b
-    far = _product(apart, near, apart)  # |d|^2
+    far = near.between(apart, apart)  # |d|^2
     by_chance = (noise[:, None] + 2 * _log_choices(parts)) * error
     real = np.maximum(0.0, 1 - np.divide(by_chance, far, out=np.ones_like(far), where=far > 0))  # James and Stein
-    offset = real * _product(apart, products, centre) + 0.5 * real**2 * far
+    offset = real * products.between(apart, centre) + 0.5 * real**2 * far
     return real[..., None] * apart, offset, real**2 * far / error
 
 
-def _products(points: Sequence[Array]) -> Array:  # S of (m, D) -> (S, m, m)
-    return np.stack([some @ some.T for some in points])
+@dataclass(frozen=True, slots=True, eq=False)
+class _Products:
+    """Products of the points of m arms with each other in S spaces: all pairs of few arms, none of many."""
 
+    points: Sequence[Array]  # S of (m, D)
+    pairs: Array | None  # (S, m, m)
 
-def _product(left: Array, products: Array, right: Array) -> Array:  # (S, T, m), (S, m, m), (S, T, m) -> (S, T)
-    return np.asarray(((left @ products) * right).sum(axis=2))
+    @classmethod
+    def of(cls, points: Sequence[Array]) -> _Products:
+        many = len(points[0]) > _MOST_LINKED
+        return cls(points, None if many else np.stack([some @ some.T for some in points]))
+
+    def between(self, left: Array, right: Array) -> Array:  # (S, T, m), (S, T, m) -> (S, T)
+        """Of weighted sums of the points."""
+        if self.pairs is not None:
+            return np.asarray(((left @ self.pairs) * right).sum(axis=2))
+        sums = zip(left, right, self.points, strict=True)
+        return np.stack([((one @ some) * (other @ some)).sum(axis=1) for one, other, some in sums])
+
+    def squares(self) -> Array:  # (S, m)
+        """Of each point with itself."""
+        if self.pairs is not None:
+            return self.pairs.diagonal(axis1=1, axis2=2)
+        return np.stack([np.square(some).sum(axis=1) for some in self.points])
+
+    def with_sum(self, weights: Array) -> Array:  # (m,) -> (S, m)
+        """Of each point with a weighted sum of all."""
+        if self.pairs is not None:
+            return np.asarray(self.pairs @ weights)
+        return np.stack([some @ (weights @ some) for some in self.points])
 
 
 def _log_choices(parts: Mask) -> Array:  # (S, T, m) -> (S, T)
@@ -121,7 +145,7 @@ def _log_choices(parts: Mask) -> Array:  # (S, T, m) -> (S, T)
     return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials[sizes] - factorials[n - sizes]))
 
 
-def _parts(points: Sequence[Array], near: Array, weights: Array) -> Mask:  # S of (m, D), (S, m, m), (m,) -> (S, T, m)
+def _parts(points: Sequence[Array], near: _Products, weights: Array) -> Mask:  # S of (m, D), (m,) -> (S, T, m)
     """Part A of each kind of split. It is neither empty nor everything."""
     many = len(weights) > _MOST_LINKED
     two = np.stack([_along_a_line(some, weights) for some in points]) if many else linked(points, 2, "ward") == 0
@@ -129,11 +153,11 @@ def _parts(points: Sequence[Array], near: Array, weights: Array) -> Mask:  # S o
     return np.stack([_oddest(near, weights), two], axis=1)
 
 
-def _oddest(near: Array, weights: Array) -> Mask:  # (S, m, m), (m,) -> (S, m)
+def _oddest(near: _Products, weights: Array) -> Mask:  # (m,) -> (S, m)
     """The arm that is farthest from all others, in units of its error."""
     total = weights.sum()
-    to_mean = near @ (weights / total)  # (S, m): the mean of all arms
-    away = near.diagonal(axis1=1, axis2=2) - 2 * to_mean + (to_mean @ (weights / total))[:, None]
+    to_mean = near.with_sum(weights / total)  # (S, m): the mean of all arms
+    away = near.squares() - 2 * to_mean + (to_mean @ (weights / total))[:, None]
     # The difference from the mean of the others is that from the mean of all, times all / others.
     rest = total - weights
     far = away / np.square(rest) / (1 / weights + 1 / rest)
