@@ -159,11 +159,12 @@ def scorers_of(learners: Sequence[Moments], core: Index, known: Index, n_groups:
     """
     counts = learners[0].counts
     labels = groups_of([space for one in learners for space in one.spaces()], counts, core, known, n_groups)
-    by_learner = np.split(labels, len(learners))
+    weights = (labels[:, None, :] == np.arange(int(labels.max()) + 1)[:, None]) * counts  # (S, G, N)
+    shares = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1)
+    free = np.flatnonzero((counts > 0) & (labels[0] < 0))
+    parts = (np.split(all_of_them, len(learners)) for all_of_them in (labels, shares))
     return [
-        scorer
-        for one, some in zip(learners, by_learner, strict=True)
-        for scorer in _scorers(one.spaces(), counts, some)
+        scorer for one, *part in zip(learners, *parts, strict=True) for scorer in _scorers(one.spaces(), *part, free)
     ]
 
 
@@ -178,19 +179,15 @@ def groups_of(
     return labels
 
 
-def _scorers(spaces: Sequence[Space], counts: Array, labels: Index) -> list[Scorer]:  # (N,), (R, N)
-    """The discriminants of one learner. Arms without a group join the nearest one."""
-    numbers = np.arange(int(labels.max()) + 1)
-    weights = (labels[:, None, :] == numbers[:, None]) * counts  # (R, G, N)
-    total = weights.sum(axis=2, keepdims=True)
+def _scorers(spaces: Sequence[Space], labels: Index, shares: Array, free: Index) -> list[Scorer]:  # (R, N), (R, G, N)
+    """The discriminants of one learner, whose groups have these shares of arms. Arms in `free` join the nearest one."""
     means = np.stack([space.means for space in spaces])
-    centres = weights @ means / np.maximum(total, 1)  # (R, G, D)
+    centres = shares @ means  # (R, G, r)
     offsets = 0.5 * np.square(centres).sum(axis=2)
-    free = np.flatnonzero((counts > 0) & (labels[0] < 0))
     if len(free):
         nearness = means[:, free] @ centres.transpose(0, 2, 1) - offsets[:, None, :]
-        none = numbers > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
+        none = np.arange(centres.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
         nearness = np.where(none[:, None, :], -np.inf, nearness)
         labels[:, free] = nearness.argmax(axis=2)
-    found = directions(spaces, list(centres)).reshape(-1, len(spaces), len(numbers))
+    found = directions(spaces, list(centres)).reshape(-1, *centres.shape[:2])
     return [Scorer(found[:, one], offsets[one], labels[one]) for one in range(len(spaces))]
