@@ -162,10 +162,8 @@ def scorers_of(learners: Sequence[Moments], core: Index, known: Index, n_groups:
     weights = (labels[:, None, :] == np.arange(int(labels.max()) + 1)[:, None]) * counts  # (S, G, N)
     shares = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1)
     free = np.flatnonzero((counts > 0) & (labels[0] < 0))
-    parts = (np.split(all_of_them, len(learners)) for all_of_them in (labels, shares))
-    return [
-        scorer for one, *part in zip(learners, *parts, strict=True) for scorer in _scorers(one.spaces(), *part, free)
-    ]
+    by_learner = zip(learners, *(np.split(every, len(learners)) for every in (labels, shares)), strict=True)
+    return [scorer for one, own, parts in by_learner for scorer in _scorers(one.spaces(), own, parts, free)]
 
 
 def groups_of(
