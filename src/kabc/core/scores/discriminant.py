@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kabc.core.arrays import Array, Index
-from kabc.core.scores.linkage import linked
+from kabc.core.scores.grouping import likeliest
 from kabc.core.scores.maps import FeatureMap
 from kabc.core.scores.whitening import Whitening, solved
 
@@ -113,14 +113,18 @@ class Moments:
         return within / max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
 
 
-def scorers_of(learners: Sequence[Moments], core: Index, known: Index, n_groups: int) -> list[Scorer]:
+def scorers_of(
+    learners: Sequence[Moments], core: Index, known: Index, n_groups: int, guessed: Index | None = None
+) -> list[Scorer]:  # (C,), (N,), (S, N)
     """A discriminant for each learner and ridge. `known` has the known group number of each arm, -1 if it is unknown.
 
     All learners have seen the same samples. If some groups are known, all other arms join the nearest one. If none is
-    known, average linkage groups the arms of `core` first.
+    known, the likeliest groups of the arms of `core` are found first; `guessed` are these, where they are at hand.
     """
     counts = learners[0].counts
-    labels = groups_of([space for one in learners for space in one.spaces()], counts, core, known, n_groups)
+    labels = guessed
+    if labels is None:
+        labels = groups_of([space for one in learners for space in one.spaces()], counts, core, known, n_groups)
     by_learner = np.split(labels, len(learners))
     return [
         scorer
@@ -136,7 +140,7 @@ def groups_of(
     labels = np.tile(known, (len(spaces), 1))
     if (known < 0).all():
         arms = core[counts[core] > 0]
-        labels[:, arms] = linked([space.means[arms] for space in spaces], n_groups, "average")
+        labels[:, arms] = likeliest([space.means[arms] for space in spaces], counts[arms], n_groups)
     return labels
 
 

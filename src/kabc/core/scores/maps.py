@@ -27,6 +27,7 @@ _MOST_RANKS = 4096  # order statistics that ranks are taken among
 _MOST_LEVELS = 24  # a column with at most this many values counts as discrete
 _MOST_INDICATORS = 512  # over all columns; each round decomposes a covariance of this size
 _MOST_PRODUCTS = 12  # columns: 90 features
+_LEAST_RADIUS = 1e-3  # of the square of the median distance from the centre: a logarithm of 0 is not finite
 _ROWS_AT_ONCE = 1 << 14  # of blocks, whose features are averaged: memory stays small
 
 
@@ -63,6 +64,12 @@ class Past:
     def typical(self) -> float:
         """The median distance between the features of two samples, 1 if all are the same."""
         return median_distance(self._some) if np.ptp(self._some, axis=0).max() > _NO_DISTANCE else 1.0
+
+    @cached_property
+    def radius(self) -> float:
+        """The median length of the features of a sample, 1 if it is 0."""
+        length = float(np.median(np.sqrt(np.square(self._some).sum(axis=1))))
+        return length if length > _NO_DISTANCE else 1.0
 
 
 class Derived(FeatureMap):
@@ -197,6 +204,23 @@ class Products(Derived):
 
 
 @dataclass(frozen=True)
+class Radius(Derived):
+    """Log distance from the centre of earlier samples, as another map sees it. It finds differences of spread.
+
+    The other map has its centre at 0. Near the centre distances count as a thirtieth of the median distance.
+    """
+
+    base: FeatureMap
+    least: float = _LEAST_RADIUS  # the square of it
+
+    def fitted_on(self, past: Past) -> Self:
+        return replace(self, base=past.base, least=_LEAST_RADIUS * past.radius**2)
+
+    def of(self, values: Array) -> Array:
+        return np.asarray(np.log(np.square(values).sum(axis=1, keepdims=True) + self.least) / 2)
+
+
+@dataclass(frozen=True)
 class Levels(FeatureMap):
     """Counts of categories: one indicator for each value of each column with few different values."""
 
@@ -271,11 +295,13 @@ class Averaged(FeatureMap):
 
 
 def default_maps(columns: int) -> tuple[FeatureMap, ...]:
-    """Maps that need no tuning: linear, ranks, shapes at two bandwidths, products in low dimension, categories."""
+    """Maps that need no tuning: linear, ranks, shapes at two bandwidths, categories.
+
+    In low dimension also products; in high dimension, where there would be too many, the distance from the centre.
+    """
     scaled, ranks = Scaled(), Ranks()
     maps: list[FeatureMap] = [scaled, ranks]
     maps += [Fourier(base, scale) for scale in (1.0, 1 / 3) for base in (scaled, ranks)]
-    if columns <= _MOST_PRODUCTS:
-        maps.append(Products(ranks))
+    maps.append(Products(ranks if columns <= _MOST_PRODUCTS else Radius(ranks)))
     maps.append(Levels())
     return tuple(maps)

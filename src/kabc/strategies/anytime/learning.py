@@ -18,7 +18,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, groups_of, scorers_of
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.far import FarArms
@@ -141,6 +141,8 @@ class Learning:
         self._batches: list[Batch] = []
         self._n_fitted = 0  # samples at the last fit of the maps
         self._best = 0  # the scorer that is trusted most
+        self._grouped: tuple[list[int], int, Index] | None = None  # what `_all_groups` found between two rounds
+        self._is_open = True  # whether the last scores had to find their groups by themselves
         self._far: FarArms | None = None  # with many arms: who is outside the core
 
     def begin(self, core: Index, n_groups: int | None) -> None:  # (C,)
@@ -150,7 +152,7 @@ class Learning:
         """
         if n_groups is None or self.paired or len(self.counts) <= _MANY:
             return
-        self._far = FarArms(len(self.counts), core, n_groups)
+        self._grouped, self._far = None, FarArms(len(self.counts), core, n_groups)
         maps = [learner.map for learner in self.learners]
         self.learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
         if maps:
@@ -249,7 +251,7 @@ class Learning:
 
     def absorb(self, lesson: Lesson) -> None:
         """Keep the samples of a batch and learn from them."""
-        batch = lesson.batch
+        batch, self._grouped = lesson.batch, None
         self.counts[batch.arms] += batch.counts
         self._batches.append(batch)
         if self._far is not None:
@@ -271,7 +273,10 @@ class Learning:
         if self._far is not None:
             self._learn_groups(known)
             core, known = self._far.rows(core), self._far.of_rows(known)
-        self.scorers = tuple(scorers_of(self.learners, core, known, n_groups))
+        self._is_open = bool((known < 0).all())
+        groups = self._all_groups(core, n_groups) if self._is_open else None
+        self.scorers = tuple(scorers_of(self.learners, core, known, n_groups, groups))
+        self._grouped = None
 
     def _learn_groups(self, known: Index) -> None:  # (N,)
         """From now on arms whose group has become clear are known by it."""
@@ -292,9 +297,23 @@ class Learning:
 
     def guess(self, expert: int, core: Index, n_groups: int) -> Index | None:  # (C,) -> (N,)
         """The groups of the core as this expert sees them now, -1 outside; None if it sees fewer than K."""
-        learner, ridge = divmod(expert // len(SCALES), len(RIDGES))
-        labels = np.full(len(self.counts), -1, dtype=np.intp)
+        scorer, labels = expert // len(SCALES), np.full(len(self.counts), -1, dtype=np.intp)
         rows = core if self._far is None else self._far.rows(core)
-        chosen, nothing = self.learners[learner], np.full(self._n_rows, -1, dtype=np.intp)
-        labels[core] = groups_of([chosen.spaces()[ridge]], chosen.counts, rows, nothing, n_groups)[0, rows]
+        if self._is_open:  # the next scores are likely to need the groups of all scorers
+            labels[core] = self._all_groups(rows, n_groups)[scorer, rows]
+        else:
+            learner, ridge = divmod(scorer, len(RIDGES))
+            labels[core] = self._groups_in([self.learners[learner].spaces()[ridge]], rows, n_groups)[0, rows]
         return None if len(np.unique(labels[core])) < n_groups else labels
+
+    def _all_groups(self, rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
+        """The groups of some rows as all scorers see them now."""
+        asked = rows.tolist()
+        if self._grouped is None or self._grouped[:2] != (asked, n_groups):
+            spaces = [space for learner in self.learners for space in learner.spaces()]
+            self._grouped = asked, n_groups, self._groups_in(spaces, rows, n_groups)
+        return self._grouped[2]
+
+    def _groups_in(self, spaces: Sequence[Space], rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
+        nothing = np.full(self._n_rows, -1, dtype=np.intp)
+        return groups_of(spaces, self.learners[0].counts, rows, nothing, n_groups)
