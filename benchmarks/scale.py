@@ -124,12 +124,8 @@ def one(name: str, n_arms: int, n_groups: int, columns: int, gap: float, odd: in
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The runs, and their ratios to the run before with as many odd arms, and to the run without odd arms."""
-    lines = [
-        f"processor: {processor()}",
-        "",
-        f"{'strategy':<10} {'arms':>8} {'odd':>4} {'seconds':>8} {'cpu':>8} {'peak MB':>8}"
-        f" {'samples/arm':>12} {'pairs':>7}  answer",
-    ]
+    head = f"{'strategy':<10} {'arms':>8} {'odd':>4} {'seconds':>8} {'cpu':>8} {'peak MB':>8} {'samples/arm':>12}"
+    lines = [f"processor: {processor()}", "", f"{head} {'pairs':>7}  answer"]
     for row in rows:
         pairs = "" if row["pairs"] is None else f"{row['pairs']:.2%}"
         lines.append(
