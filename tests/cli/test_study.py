@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,23 @@ def test_list_has_a_line_for_each_study_oldest_first(store: Storage, kabc: Call)
     assert week.startswith("week     running: 0 rounds, 0 samples")
     facts = kabc("study", "list", "--json").json()["studies"]
     assert [(one["study"], one["n_samples"], one["n_workers"]) for one in facts] == [("nightly", 18, 1), ("week", 0, 1)]
+
+
+@pytest.mark.parametrize("words", [["list"], ["status", "nightly"], ["status", "nightly", "--json"]])
+def test_a_look_at_studies_loads_nothing_heavy(store: Storage, words: list[str]) -> None:
+    kept.made(store)
+    heavy = ["numpy", "scipy", "alembic", "rich", "psycopg", "pandas", "polars", "pyarrow", "duckdb", "narwhals"]
+    heavy += ["httpx", "numba", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "mako", "fastapi", "starlette"]
+    heavy += ["kabc.strategies", "kabc.arms", "kabc.config.models", "kabc.core.kernels", "kabc.report", "kabc.server"]
+    code = (
+        "import sys\n"
+        "from kabc.cli import main\n"
+        f"code = main({['study', *words]!r})\n"
+        f"print('\\n', code, [name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert seen.stdout.splitlines()[-1] == " 0 []"
+    assert "nightly" in seen.stdout
 
 
 def test_status_says_when_the_samples_of_a_worker_look_different(store: Storage, kabc: Call) -> None:
@@ -227,8 +246,17 @@ def test_export_and_import_move_a_study(store: Storage, kabc: Call, tmp_path: Pa
     assert (taken.code, taken.out) == (0, "nightly: imported, 18 samples\n")
     there = kabc("study", "import", "n.kabcstudy", "--storage", "new.db")
     assert there.code == 2
-    assert "there is already a study 'nightly' in " in there.err
+    assert "there is already a study 'nightly' in " in there.err and "give another name with --as" in there.err
     assert kabc("study", "import", "n.kabcstudy", "--storage", "new.db", "--as", "b").out.startswith("b: imported")
     several = kabc("study", "import", "new.db")
     assert "should have one study: it has nightly, b; say which one" in several.err
     assert kabc("study", "import", "none.kabcstudy").code == 2
+
+
+def test_a_table_of_samples_is_no_study_and_a_name_is_given_once(store: Storage, kabc: Call) -> None:
+    kept.made(store)
+    assert kabc("study", "export", "nightly", "samples.csv").code == 0
+    table = kabc("study", "import", "samples.csv")
+    assert table.code == 2 and "FILE.kabcstudy writes a whole study" in table.err
+    grown = kabc("study", "add-arm", "nightly", "--new", "nightly", "--arm", "d")
+    assert grown.code == 2 and "give another name with --new" in grown.err

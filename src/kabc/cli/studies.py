@@ -145,6 +145,8 @@ def import_it(
     from kabc.study.export import import_study
 
     names = source.study_names() if study is None else [study]
+    if len(names) == 1:
+        _expect_free(storage, name or names[0], "--as")
     total = sum(source.summary(source.load_study(one).id).n_samples for one in names)
     try:
         with _counting(f"copying from {source.url}", total, quiet=quiet) as progress:
@@ -232,6 +234,7 @@ def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[
     for arm in arms:
         if arm in study.names:
             raise SettingsError(f"study {name!r} has an arm {arm!r} already; add another one")
+    _expect_free(storage, new, "--new")
     grown = study.grow(new, arms, gone=gone)
     read = storage.summary(study.record.id).n_samples
     if as_json:
@@ -241,6 +244,11 @@ def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[
         samples = counted(read, "sample")
         print(f"{named(new)}: {arms_now}, may read {samples} of {named(name)}; draw with kabc run or kabc worker")
     return exits.DECIDED
+
+
+def _expect_free(storage: Storage, name: str, option: str) -> None:
+    if name in storage.study_names():
+        raise SettingsError(f"there is already a study {name!r} in {storage.url}; give another name with {option}")
 
 
 def delete_it(storage: Storage, name: str, *, sure: bool, as_json: bool) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kabc.cli import options as common
-from kabc.cli.stores import Name, StorageOption, file_as_list, opened, storage_named
+from kabc.cli.stores import Name, StorageOption, expect_whole, file_as_list, opened, storage_named
 
 study_app = typer.Typer(
     help="Studies: runs that are kept in a store, and go on after anything.",
@@ -131,6 +131,7 @@ def import_(
     from kabc.cli.studies import import_it
 
     storage_named(storage)  # refused before the other store is opened
+    expect_whole(source)
     with opened(source) as other, opened(storage, new=True) as store:
         return import_it(store, other, study, name, as_json=as_json, quiet=quiet)
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 from kabc.running.identity import is_gone
 from kabc.running.so_far import known_so_far
 from kabc.storage.contract import Json, Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
+from kabc.study.categories import is_event
 from kabc.study.documents import facts_of_document
 from kabc.study.spec import Spec
 
@@ -121,5 +122,5 @@ class Figures:
                 | {"worker": one.worker, "expires": one.expires, "deaths": one.deaths}
                 for one in self.leases
             ],
-            "notes": dict(Counter(one.kind for one in self.notes)),
+            "notes": dict(Counter(one.kind for one in self.notes if is_event(one))),
         }

@@ -159,7 +159,7 @@ class Leave(Body):
 
 
 class Remark(Body):
-    """A note that workers write: a lost draw is drawn again, or encoded as a failure."""
+    """A note that workers write: a lost draw is drawn again, or encoded as a failure; what codes of categories mean."""
 
-    kind: Literal["redrawn", "encoded", "restarted"]
+    kind: Literal["redrawn", "encoded", "restarted", "categories"]
     body: dict[str, Any]
