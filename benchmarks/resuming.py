@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +24,34 @@ def draw(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
     return rng.normal(0.0, 1.0, (n, COLUMNS))
 
 
-def resume(n_samples: int) -> dict[str, float]:
-    """Computing seconds and bytes."""
+def resume(n_samples: int, folder: str | None = None) -> dict[str, float]:
+    """Computing seconds and bytes. With a folder, the study is kept there, and the same call again goes on with it."""
+    with ExitStack() as stack:
+        kept = Path(folder or stack.enter_context(tempfile.TemporaryDirectory()))
+        kept.mkdir(exist_ok=True)
+        return _measured(kept, _drawn(kept / "kabc.db", n_samples))
+
+
+def _drawn(path: Path, n_samples: int) -> kabc.Study:
     names = [f"arm {i}" for i in range(ARMS)]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "kabc.db")
-        study = kabc.create_study("large", names, 2, storage=path, seed=0, max_samples=n_samples, check_k=False)
-        result = study.run(dict.fromkeys(names, draw), progress=False)
-        with_snapshot = study.storage.load_snapshot(study.record.id)
-        found = {
-            "samples": float(result.n_samples),
-            "alone": _alone(study),
-        }
-        if with_snapshot is not None:  # it is kept where it is small, or saves much time
-            found |= {"from a snapshot": _resumed(study), "snapshot, bytes": float(len(with_snapshot[1]))}
-        study.storage.drop_snapshot(study.record.id)
-        found["by replay"] = _resumed(study)
-        found["parquet, bytes"] = float(_parquet(study, Path(folder, "rows.parquet")))
-        study.storage.close()
-        found["store, bytes"] = float(sum(file.stat().st_size for file in Path(folder).glob("kabc.db*")))
+    study = kabc.create_study(
+        "large", names, 2, storage=path, seed=0, max_samples=n_samples, check_k=False, if_exists="resume"
+    )
+    if study.status != "ended":
+        study.run(dict.fromkeys(names, draw), progress=False)
+    return study
+
+
+def _measured(folder: Path, study: kabc.Study) -> dict[str, float]:
+    with_snapshot = study.storage.load_snapshot(study.record.id)
+    found = {"samples": float(study.storage.summary(study.record.id).n_samples), "alone": _alone(study)}
+    if with_snapshot is not None:  # it is kept where it is small, or saves much time
+        found |= {"from a snapshot": _resumed(study), "snapshot, bytes": float(len(with_snapshot[1]))}
+    study.storage.drop_snapshot(study.record.id)
+    found["by replay"] = _resumed(study)
+    found["parquet, bytes"] = float(_parquet(study, folder / "rows.parquet"))
+    study.storage.close()
+    found["store, bytes"] = float(sum(file.stat().st_size for file in folder.glob("kabc.db*")))
     return found
 
 

@@ -1,14 +1,19 @@
 """What studies cost.
 
     python -m benchmarks.study_costs [--only overhead] [--repeats 5] [--before e3994e0] [--json]
-    python -m benchmarks.study_costs --only resume [--samples 1000000] [--json]
+    python -m benchmarks.study_costs --only resume [--samples 1000000] [--folder FOLDER] [--json]
+    python -m benchmarks.study_costs --only status [--samples 1000000] [--repeats 10] [--folder FOLDER] [--json]
 
 overhead: computing time of a run without storage, which is a study in memory, over that of the loop before there were
 studies (a commit). Both run in turns in fresh processes of this machine; the shortest time of each counts.
 
 resume: a study of ten columns in SQLite that ended at its budget: computing time of going on by replay, and from a
 snapshot if one was kept, over that of the strategy alone on the same samples; and the size of the store over that of
-Parquet.
+Parquet. With a folder the study is kept there: a line that was cut off is run again, and goes on.
+
+status: `kabc study status` and `kabc study list` of a study in SQLite that has a ticket for each of its samples, in
+seconds from start to end of the process, and of computing. Run it once with a folder to make the store, then on a
+quiet machine.
 """
 
 from __future__ import annotations
@@ -66,17 +71,24 @@ print(json.dumps({"package": kabc.__file__, "found": found}))
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=["overhead", "resume"], default="overhead")
+    parser.add_argument("--only", choices=["overhead", "resume", "status"], default="overhead")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--before", default=BEFORE)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--folder")
     given = parser.parse_args()
     if given.only == "resume":
         from benchmarks.resuming import resume, shown
 
-        found = resume(given.samples)
+        found = resume(given.samples, given.folder)
         print(json.dumps(found, indent=2) if given.json else shown(found))
+        return
+    if given.only == "status":
+        from benchmarks import looking
+
+        seconds = looking.look(given.samples, given.repeats, given.folder)
+        print(json.dumps(seconds, indent=2) if given.json else looking.shown(seconds))
         return
     rows = overhead(given.before, given.repeats)
     if given.json:

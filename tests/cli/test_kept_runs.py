@@ -138,16 +138,18 @@ def test_a_raised_budget_lets_the_same_line_go_on(kabc: Call, machines: Path) ->
     assert "a whole number of samples" in kabc("study", "raise-budget", "nightly", "3x", *STUDY[:2]).err
     raised = kabc("study", "raise-budget", "nightly", "2,000", *STUDY[:2])
     assert raised.out == "nightly: at most 2,000 samples, before: 24; start kabc run or kabc worker to go on\n"
+    larger = kabc("study", "raise-budget", "nightly", 3000, "--json", *STUDY[:2]).json()
+    assert (larger["before"], larger["max_samples"]) == (2000, 3000)
     so_far = kabc("study", "result", "nightly", *STUDY[:2])
     assert so_far.code == 3
     assert "study 'nightly' is running: this is the answer so far" in so_far.err
     again = kabc(*line)
     assert again.code == 0
-    assert "study nightly: its budget of 2,000 samples counts, not --max-samples 24;" in again.err
+    assert "study nightly: its budget of 3,000 samples counts, not --max-samples 24;" in again.err
     noted = kabc("study", "status", "nightly", *STUDY[:2]).out
     assert "limits: at most 24 samples before, at most 2,000 samples now" in noted
-    larger = kabc("study", "raise-budget", "nightly", "none", "--json", *STUDY[:2]).json()
-    assert (larger["before"], larger["max_samples"]) == (2000, None)
+    refused = kabc("study", "raise-budget", "nightly", "none", *STUDY[:2])
+    assert refused.code == 2 and "more samples change nothing" in refused.err
 
 
 def test_a_worker_draws_what_a_run_has_left(kabc: Call, machines: Path) -> None:

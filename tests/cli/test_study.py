@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from kabc.cli.stores import VARIABLE, file_of
-from kabc.storage.contract import NewTicket, Storage
+from kabc.storage.contract import Draw, NewTicket, Storage
+from kabc.study.ledger import Ledger
 from tests.cli import kept
 from tests.cli.conftest import Call
 
@@ -35,6 +40,23 @@ def test_list_has_a_line_for_each_study_oldest_first(store: Storage, kabc: Call)
     assert week.startswith("week     running: 0 rounds, 0 samples")
     facts = kabc("study", "list", "--json").json()["studies"]
     assert [(one["study"], one["n_samples"], one["n_workers"]) for one in facts] == [("nightly", 18, 1), ("week", 0, 1)]
+
+
+@pytest.mark.parametrize("words", [["list"], ["status", "nightly"], ["status", "nightly", "--json"]])
+def test_a_look_at_studies_loads_nothing_heavy(store: Storage, words: list[str]) -> None:
+    kept.made(store)
+    heavy = ["numpy", "scipy", "alembic", "rich", "psycopg", "pandas", "polars", "pyarrow", "duckdb", "narwhals"]
+    heavy += ["httpx", "numba", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "mako", "fastapi", "starlette"]
+    heavy += ["kabc.strategies", "kabc.arms", "kabc.config.models", "kabc.core.kernels", "kabc.report", "kabc.server"]
+    code = (
+        "import sys\n"
+        "from kabc.cli import main\n"
+        f"code = main({['study', *words]!r})\n"
+        f"print('\\n', code, [name for name in {heavy!r} if name in sys.modules])\n"
+    )
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert seen.stdout.splitlines()[-1] == " 0 []"
+    assert "nightly" in seen.stdout
 
 
 def test_status_says_when_the_samples_of_a_worker_look_different(store: Storage, kabc: Call) -> None:
@@ -140,6 +162,57 @@ def test_an_ended_study_is_neither_paused_nor_resumed(store: Storage, kabc: Call
     assert "ended (budget)" in kabc("study", "status", "nightly").out
 
 
+def test_stop_ends_a_study_with_the_answer_so_far_and_a_raised_budget_goes_on(store: Storage, kabc: Call) -> None:
+    study = kept.made(store)
+    store.open_round(study.id, 3, [NewTicket(arm, 0, 6, 3) for arm in range(3)])
+    (under_way,) = store.exchange(study.id, "w-1", want=1).leased
+    stopped = kabc("study", "stop", "nightly")
+    first, answer = stopped.out.splitlines()
+    assert (stopped.code, first) == (
+        0,
+        "nightly: stopped, with the answer so far; kabc study raise-budget lets it go on",
+    )
+    assert store.load_study("nightly").state == "ended"
+    notes = store.notes(study.id)
+    assert [(note.kind, note.body) for note in notes] == [("paused", {"why": "to stop"}), ("stopped", {})]
+    kept_answer = store.load_study("nightly").answer
+    assert kept_answer is not None and (kept_answer["status"], kept_answer["n_samples"]) == ("interrupted", 18)
+    assert kabc("study", "result", "nightly").out.startswith(answer)
+    again = kabc("study", "stop", "nightly")
+    assert again.code == 2 and "there is nothing to stop" in again.err
+    assert kabc("study", "raise-budget", "nightly", "none").code == 0
+    draw = Draw(under_way.id, under_way.lease, "w-1", np.zeros(3), 0.0, 0.0)
+    assert store.exchange(study.id, "w-1", [draw]).outcomes == ("done",)  # the draw that was under way
+    again_stopped = kabc("study", "stop", "nightly", "--json").json()
+    assert (again_stopped["state"], again_stopped["status"]) == ("ended", "interrupted")
+
+
+def test_a_study_without_a_round_can_be_stopped(store: Storage, kabc: Call) -> None:
+    kept.made(store, rounds=0)
+    assert kabc("study", "stop", "nightly", "--json").json() == {
+        "study": "nightly", "state": "ended", "status": "interrupted", "n_samples": 0
+    }  # fmt: skip
+    assert kabc("study", "result", "nightly").code == 3
+
+
+def test_an_interrupt_while_it_reads_leaves_the_study_paused(
+    store: Storage, kabc: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.made(store, rounds=3)
+    reads = iter([False])
+
+    def interrupted(self: Ledger, *words: Any) -> Any:
+        if next(reads, True):
+            raise KeyboardInterrupt
+        return round_of(self, *words)
+
+    round_of = Ledger.round
+    monkeypatch.setattr(Ledger, "round", interrupted)
+    answer = kabc("study", "stop", "nightly")
+    assert "interrupted; study 'nightly' is paused" in answer.err
+    assert store.load_study("nightly").state == "paused" and store.load_study("nightly").answer is None
+
+
 def test_delete_asks_to_be_sure(store: Storage, kabc: Call) -> None:
     kept.made(store)
     assert kabc("study", "delete", "nightly").code == 2
@@ -173,8 +246,17 @@ def test_export_and_import_move_a_study(store: Storage, kabc: Call, tmp_path: Pa
     assert (taken.code, taken.out) == (0, "nightly: imported, 18 samples\n")
     there = kabc("study", "import", "n.kabcstudy", "--storage", "new.db")
     assert there.code == 2
-    assert "there is already a study 'nightly' in " in there.err
+    assert "there is already a study 'nightly' in " in there.err and "give another name with --as" in there.err
     assert kabc("study", "import", "n.kabcstudy", "--storage", "new.db", "--as", "b").out.startswith("b: imported")
     several = kabc("study", "import", "new.db")
     assert "should have one study: it has nightly, b; say which one" in several.err
     assert kabc("study", "import", "none.kabcstudy").code == 2
+
+
+def test_a_table_of_samples_is_no_study_and_a_name_is_given_once(store: Storage, kabc: Call) -> None:
+    kept.made(store)
+    assert kabc("study", "export", "nightly", "samples.csv").code == 0
+    table = kabc("study", "import", "samples.csv")
+    assert table.code == 2 and "FILE.kabcstudy writes a whole study" in table.err
+    grown = kabc("study", "add-arm", "nightly", "--new", "nightly", "--arm", "d")
+    assert grown.code == 2 and "give another name with --new" in grown.err

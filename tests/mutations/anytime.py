@@ -84,16 +84,30 @@ SHARES = (
     ),
     Mutant(
         "strategies/anytime/shares.py",
-        "math.log(number * (number + 1) / self.claims(n_core))",
+        "math.log(1 / (self.claim_weight(number) * self.claims(n_core)))",
         "math.log(2 / self.claims(n_core))",
         "every claim has the error share of the first",
         "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
     ),
     Mutant(
         "strategies/anytime/shares.py",
-        "math.log(number * (number + 1) / self.claims(n_core))",
-        "math.log(number * (number + 1) / (2 * self.claims(n_core)))",
+        "math.log(1 / (self.claim_weight(number) * self.claims(n_core)))",
+        "math.log(1 / (2 * self.claim_weight(number) * self.claims(n_core)))",
         "claims spend their share twice",
+        "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "2.0**-HALVED / (later * (later + 1))",
+        "2.0**-HALVED / later",
+        "later claims have weights without a sum",
+        "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "2.0**-HALVED / (later * (later + 1))",
+        "1 / (later * (later + 1))",
+        "later claims have the weights of all claims once more",
         "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
     ),
     Mutant(
@@ -133,7 +147,7 @@ LIMITS = (
         "self.n_claims = 1",
         "every claim is the first one",
         "strategies/anytime/test_errors.py::"
-        "test_the_kth_claim_needs_evidence_of_k_times_k_plus_one_over_three_quarters_of_delta",
+        "test_the_kth_claim_needs_evidence_of_one_over_its_weight_and_three_quarters_of_delta",
     ),
     Mutant(
         "strategies/anytime/review.py",
@@ -182,8 +196,8 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "_mixed_of_many(log_factors, self.far[own] + common)",
-        "_mixed_of_many(log_factors, self.far[own] + log_factors + common)",
+        "mixed(log_factors, self.far[own] + common)",
+        "mixed(log_factors, self.far[own] + log_factors + common)",
         "weights of experts see the round that they weigh, for arms outside",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence",
     ),

@@ -37,6 +37,21 @@ def plain() -> kabc.Result:
 # ---------------------------------------------------------------- made and loaded
 
 
+def test_a_run_says_how_long_its_leases_last(plain: kabc.Result) -> None:
+    study = made()
+    lasts: list[float] = []
+
+    def draw(n: int, rng: np.random.Generator) -> Any:
+        storage = study.storage
+        lasts.extend(one.expires - storage.now() for one in storage.leases(study.record.id))
+        return rng.normal(0.0, 1.0, n)
+
+    assert same(study.run(normals() | {"a": draw}, lease_seconds=7.0, progress=False), plain)
+    assert 0 < min(lasts) <= max(lasts) <= 7
+    with pytest.raises(SettingsError, match="lease_seconds must be a finite number greater than 0, got 0"):
+        made().run(normals(), lease_seconds=0.0)
+
+
 def test_a_study_in_a_file_is_found_again(tmp_path: Path, plain: kabc.Result) -> None:
     path = tmp_path / "kabc.db"
     first = made(path).run(normals(), progress=False)
@@ -324,6 +339,15 @@ def test_the_budget_may_be_raised_by_the_same_call() -> None:
     asked: dict[str, Any] = {"storage": storage, "study": "nightly", "seed": 4, "progress": False}
     assert kabc.cluster(normals(), 2, max_samples=15, **asked).status == "budget"
     assert kabc.cluster(normals(), 2, max_samples=500, **asked).status == "decided"
+
+
+def test_a_study_that_has_decided_keeps_its_answer_whatever_the_budget(plain: kabc.Result) -> None:
+    study = made(max_samples=500)
+    assert same(study.run(normals(), progress=False), plain)
+    with pytest.raises(SettingsError, match="not because its budget was spent: more samples change nothing"):
+        study.raise_budget(10_000)
+    assert same(made(study.storage, max_samples=10_000, if_exists="resume").run(normals(), progress=False), plain)
+    assert study.status == "ended"
 
 
 def test_the_budget_of_a_fixed_design_stays() -> None:

@@ -114,7 +114,7 @@ def test_other_arms_than_those_of_the_study_are_refused_by_name(store: str) -> N
 
 
 def test_rows_that_are_not_those_of_the_study_are_refused(store: str) -> None:
-    study = create(store, max_samples=80)
+    study = create(store, max_samples=24)
     work(store, "nightly", pools(), progress=False)
     study.raise_budget(4000)
     changed = pools()
@@ -171,7 +171,7 @@ def test_who_does_not_have_all_tables_leaves_the_step_to_another(store: str) -> 
 
 
 def test_an_answer_without_the_tables_does_not_claim_that_their_order_was_watched(store: str) -> None:
-    study = create(store, max_samples=80)
+    study = create(store, max_samples=24)
     work(store, "nightly", pools(), progress=False)
     assert NO_LOOK not in study.result().certificate()
     study.raise_budget(4000)  # not ended any more: the answer is read from the log, and there are no tables here

@@ -101,9 +101,11 @@ def test_a_draw_whose_worker_was_killed_is_drawn_by_the_next_one_of_this_host_at
     assert deaths[0] == 1 and set(deaths.values()) == {1}  # it may have held other draws of a batch too
 
 
-def test_a_lease_of_a_killed_worker_lapses_for_one_that_was_there_before(crew: Crew, alone: Any) -> None:
+def test_the_draw_of_a_killed_worker_goes_to_one_of_this_host_long_before_its_lease_ends(
+    crew: Crew, alone: Any
+) -> None:
     others = crew.worker("--serves", "b,c,d")  # so that the one that dies holds a single draw
-    dead = crew.waiting_worker("--serves", "a")
+    dead = crew.waiting_worker("--serves", "a", "--lease", LONG)
     other = crew.worker()
     until(lambda: all(crew.drew(arm) for arm in (1, 2, 3)), other)
     until(lambda: len(crew.storage.workers(crew.study)) == 3, other)

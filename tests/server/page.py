@@ -11,7 +11,7 @@ from tests.report.browser import Browser
 
 PATIENCE = 200.0  # seconds, on a busy machine
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-_KEYS = {"Enter": 13, "Tab": 9, "ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39}
+_KEYS = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39}
 
 
 class Page(Browser):
@@ -34,14 +34,22 @@ class Page(Browser):
             self.complaints.append(str(message["params"]["exceptionDetails"]))
         if message.get("method") == "Log.entryAdded" and message["params"]["entry"]["level"] == "error":
             entry = message["params"]["entry"]
-            self.complaints.append(f"{entry['text']} {entry.get('url', '')}")
+            if "status of 503" not in entry["text"]:  # it is being computed, and the page asks again
+                self.complaints.append(f"{entry['text']} {entry.get('url', '')}")
         return message
 
-    def resize(self, width: int, *, dark: bool = False, height: int = 900) -> None:
+    def resize(self, width: int, *, dark: bool = False, still: bool = False, height: int = 900) -> None:
+        """`still`: as for people who want nothing to move."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        motion = {"name": "prefers-reduced-motion", "value": "reduce" if still else "no-preference"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme, motion])
+
+    def paper(self, on: bool) -> None:
+        """As it is printed, or on a screen again."""
+        self.call("Emulation.setEmulatedMedia", media="print" if on else "screen")
+        self.value(f"dispatchEvent(new Event('{'before' if on else 'after'}print'))")
 
     def visit(self, address: str, ready: str = "document.querySelector('h1')") -> None:
         """Load the page anew at this address, and wait until an expression holds."""

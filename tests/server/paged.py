@@ -14,7 +14,8 @@ N_FLEET = 3_000
 
 
 def make_studies(folder: Path) -> str:
-    """A store. 1: ended; 2: new; 3: 3,000 arms; 4: new, with a name that is no markup; 5: new."""
+    """A store. 1: ended; 2: new; 3: 3,000 arms; 4: new, with a name that is no markup; 5: new;
+    6: ended, the next run of number 1, with an arm that changed its group."""
     place = str(folder / "kabc.db")
     asked = {"arms": list(MEANS), "n_clusters": 2, "seed": 1, "check_k": False, "storage": place}
     kabc.create_study("ended", **asked).run(arms(), progress=False)  # type: ignore[arg-type]
@@ -26,4 +27,6 @@ def make_studies(folder: Path) -> str:
     storage.close()
     for name in (MARKED, "steered"):
         kabc.create_study(name, **asked)  # type: ignore[arg-type]
+    moved = arms() | {"b": arms()["c"]}
+    kabc.create_study("ended 2", **asked).run(moved, progress=False)  # type: ignore[arg-type]
     return place

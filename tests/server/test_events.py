@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from kabc.server.hub import Hub
-from kabc.server.models import Event
+from kabc.server.models.studies import Event
 from tests.server.served import Served, refusal
 
 

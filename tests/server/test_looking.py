@@ -22,10 +22,13 @@ from kabc.results.values import Assumption, Result
 from kabc.results.words import headline
 from kabc.server import views
 from kabc.server.errors import RefusedError
-from kabc.server.models import ArmsView, Pairs, SamplesView, Snapshot, Studies, StudyView
+from kabc.server.lines import Lines
+from kabc.server.models.answers import ArmsView, Changes, Pairs, SamplesView, Snapshot
+from kabc.server.models.studies import Studies, StudyView
+from kabc.storage.memory import MemoryStorage
 from kabc.storage.opening import open_storage
-from tests.running.crew import MEANS
-from tests.server.served import Served, refusal
+from tests.running.crew import MEANS, arms
+from tests.server.served import Served, refusal, serving
 
 
 def computed(client: httpx.Client, path: str, **query: Any) -> Any:
@@ -48,6 +51,70 @@ def test_the_list_has_every_study_in_figures(served: Served) -> None:
         seen = served.storage.summary(one.id)
         assert (one.n_arms, one.n_rounds, one.n_samples) == (4, seen.n_rounds, seen.n_samples)
         assert one.revision == seen.study.revision
+
+
+def test_the_list_knows_the_groups_of_an_answer_and_of_a_study_that_was_looked_at(served: Served) -> None:
+    answer = kabc.load_study("ended", storage=served.place).result()
+    with served.client(served.token) as client:
+        computed(client, "/api/studies/2/snapshot")
+        ended, goes_on = Studies.model_validate_json(client.get("/api/studies").text).studies
+    assert ended.so_far is not None and goes_on.so_far is not None
+    assert (ended.so_far.n_groups, ended.so_far.certified, ended.so_far.forecast) == (2, True, None)
+    assert ended.so_far.n_samples == answer.n_samples
+    so_far = kabc.load_study("goes on", storage=served.place).result()
+    assert (goes_on.so_far.n_groups, goes_on.so_far.certified) == (len(so_far.groups), False)
+    assert goes_on.so_far.forecast == (sum((so_far.needs or {}).values()) or None)
+
+
+def test_what_something_else_than_kabc_wrote_is_not_shown() -> None:
+    store = MemoryStorage()
+    study = kabc.create_study("odd", arms=["a", "b"], n_clusters=2, storage=store)
+    store.end(study.record.id, 0, {"status": "decided", "groups": "many", "n_samples": -3})
+    (line,) = Lines().studies(store).studies
+    assert (line.status, line.so_far) == ("decided", None)
+
+
+def test_the_list_takes_the_figures_with_the_most_samples() -> None:
+    store = MemoryStorage()
+    study = kabc.create_study("goes on", arms=["a", "b"], n_clusters=2, storage=store).record.id
+    lines = Lines()
+    known = {"n_groups": 2, "n_groups_at_least": 1, "certified": False, "forecast": 90}
+    store.register_worker(study, "w", {"so_far": {**known, "n_samples": 30}})
+    assert [one.so_far and one.so_far.n_samples for one in lines.studies(store).studies] == [30]
+    lines.learn(study, {**known, "n_samples": 40})
+    assert [one.so_far and one.so_far.n_samples for one in lines.studies(store).studies] == [40]
+    store.register_worker(study, "w", {"so_far": {**known, "n_samples": 50}})
+    assert [one.so_far and one.so_far.n_samples for one in lines.studies(store).studies] == [50]
+    store.delete_study(study)
+    assert lines.studies(store).studies == []
+
+
+def test_changes_since_the_run_before_are_those_that_compare_prints(folder: Path) -> None:
+    place = str(folder / "kabc.db")
+    asked: dict[str, Any] = {"arms": list(MEANS), "n_clusters": 2, "check_k": False, "storage": place}
+    moved = arms() | {"b": arms()["c"]}
+    old = kabc.create_study("nightly 2026-11-16", seed=1, **asked).run(arms(), progress=False)
+    new = kabc.create_study("nightly 2026-11-17", seed=2, **asked).run(moved, progress=False)
+    said = kabc.compare(old, new)
+    assert [one.arm for one in said.changes] == ["b"]
+    with serving(folder, place=place) as served, served.client(served.token) as client:
+        first = Changes.model_validate_json(json.dumps(computed(client, "/api/studies/1/changes")))
+        second = Changes.model_validate_json(json.dumps(computed(client, "/api/studies/2/changes")))
+    assert (first.before, first.lines) == (None, [])
+    assert second.before is not None and second.before.name == "nightly 2026-11-16"
+    assert (second.same, second.alarm, second.lines) == (False, said.alarm, str(said).splitlines())
+
+
+def test_answers_about_different_columns_are_not_compared() -> None:
+    def result(n_columns: int) -> Result:
+        rng = np.random.default_rng(0)
+        given = {"a": rng.normal(size=(200, n_columns)), "b": rng.normal(9.0, size=(200, n_columns))}
+        return kabc.cluster(given, n_clusters=2, seed=0, progress=False)
+
+    store = MemoryStorage()
+    study = kabc.create_study("before", arms=["a", "b"], n_clusters=2, storage=store).record
+    found = views.changes(result(1), 7, study, result(2))
+    assert found.lines == [] and "column" in found.refused
 
 
 def test_one_study_has_its_question_arms_and_workers(served: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,13 +15,14 @@ from kabc.results import words
 from kabc.running.studies import stored_answer
 from tests.processes import running
 from tests.report.browser import BROWSER
-from tests.server.page import AXE, Page
+from tests.server.page import AXE, PATIENCE, Page
 from tests.server.paged import MARKED, N_FLEET, make_studies
 from tests.server.served import Served, serving
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here to open the page with")
 
-ENDED, LIVE, FLEET, MARKUP, STEERED = range(1, 6)
+ENDED, LIVE, FLEET, MARKUP, STEERED, AGAIN = range(1, 7)
+ODD = "node-0191.eu-west.example.net"
 SHOWN = "document.querySelector('.card') && document.querySelector('.list-row a')"  # a study with its groups and arms
 
 
@@ -52,14 +54,14 @@ def at(served: Served, view: str) -> str:
 
 
 def test_the_printed_address_leaves_no_token_behind_and_the_list_is_searched(served: Served, page: Page) -> None:
-    page.visit(at(served, ""), "document.querySelectorAll('tbody tr').length === 5")
+    page.visit(at(served, ""), "document.querySelectorAll('tbody tr').length === 6")
     assert served.token is not None
     assert served.token not in page.value("location.href + document.cookie + document.documentElement.outerHTML")
     assert MARKED in page.text("tbody")  # a text, no element
     assert page.value("document.querySelectorAll('main img').length") == 0
     page.type("#search", "fleet ended")
     page.until("document.querySelectorAll('tbody tr').length === 1")
-    page.says("3,000", "ended: decided", "1 match of 5")
+    page.says("3,000", "ended: decided", "1 match of 6", "6, certified")
 
 
 def test_who_has_no_token_is_asked_for_one(served: Served) -> None:
@@ -75,6 +77,26 @@ def test_who_has_no_token_is_asked_for_one(served: Served) -> None:
         page.click("Sign out")
         page.until("document.querySelector('#token')")
         assert "group" not in page.text("main").lower()
+
+
+def test_a_new_token_in_one_tab_opens_the_others(served: Served) -> None:
+    with Page() as page:
+        page.visit(at(served, f"study/{ENDED}"), "document.querySelector('#token')")
+        before = page.new_tab(at(served, ""))
+        page.until("document.querySelector('#token')")
+        page.visit(served.url, "document.querySelector('tbody tr')")  # the printed address
+        page.close_tab(before)
+        page.until(SHOWN)
+
+
+def test_a_study_shows_what_changed_since_the_last_run_of_its_name(served: Served, page: Page) -> None:
+    page.visit(at(served, f"study/{AGAIN}"), "document.querySelector('#changes')")
+    page.says("Changes since ended", "1 of 4 arms changed group", "b (certified)", selector="#changes")
+    page.click("Changes", ".tabs")
+    page.value("document.querySelector('#changes a').click()")
+    page.until("document.querySelector('h1').innerText === 'ended'")
+    page.until(SHOWN)
+    assert page.value("document.querySelector('#changes')") is None  # there is no run before it
 
 
 def test_a_study_shows_what_the_report_says_of_it(served: Served, page: Page) -> None:
@@ -121,7 +143,7 @@ def test_a_worker_is_seen_at_work_and_its_samples_as_they_come(served: Served, p
         page.until("/[1-9] leased/.test(document.querySelector('#workers').innerText)")
         (tmp_path / "go").touch()
         page.says("ended: decided", "2 groups, wrong with probability at most 5 %")
-        assert worker.wait(60) == 0
+        assert worker.wait(PATIENCE) == 0
     page.close_tab(before)
     page.says("ended: decided")  # the other tab heard it too
     assert f"{served.storage.summary(LIVE).n_samples}" in page.text(".facts")
@@ -143,6 +165,43 @@ def test_three_thousand_arms_are_a_list_of_a_few_rows(served: Served, page: Page
     )
 
 
+def test_on_paper_the_first_hundred_arms_stand_below_each_other_and_nothing_to_press(
+    served: Served, page: Page
+) -> None:
+    page.visit(at(served, f"study/{FLEET}"), SHOWN)
+    page.paper(True)
+    try:
+        page.until("document.querySelectorAll('.list-body .list-row a').length === 100")
+        page.says("The first 100 of 3,000 arms")
+        frame = "document.querySelector('.list')"
+        page.until(f"{frame}.clientHeight === {frame}.scrollHeight")  # nothing is cut off
+        for hidden in (".bar", ".tabs", ".actions", ".tools"):
+            assert page.value(f"getComputedStyle(document.querySelector({hidden!r})).display") == "none"
+        page.until("!document.querySelector('.part.waits')")  # also what is far below is there
+    finally:
+        page.paper(False)
+    page.until("document.querySelectorAll('.list-body .list-row').length < 60")
+
+
+def test_on_a_phone_a_study_of_the_list_is_a_card_with_all_its_figures(served: Served, page: Page) -> None:
+    page.visit(at(served, ""), "document.querySelectorAll('tbody tr').length > 3")
+    page.resize(360)
+    cells = "[...document.querySelectorAll('tbody tr > *')].map(c => c.getBoundingClientRect().right)"
+    page.until(f"Math.max(...{cells}) <= 360")
+    assert page.value("getComputedStyle(document.querySelector('td:nth-child(4)'), '::before').content") == (
+        '"Groups so far"'
+    )
+
+
+def test_nothing_moves_for_those_who_want_it_still(served: Served, page: Page) -> None:
+    moves = "getComputedStyle(document.querySelector('.line .dot')).animationName"
+    page.visit(at(served, ""), "document.querySelector('.line .dot')")
+    page.value("document.querySelector('.line').className = 'line stale'")
+    assert page.value(moves) == "waiting"
+    page.resize(1280, still=True)
+    assert page.value(moves) == "none"
+
+
 def test_a_silent_server_is_said_to_be_stale_until_it_is_back(served: Served, page: Page) -> None:
     page.visit(at(served, f"study/{STEERED}"), "document.querySelector('.line.live')")
     served.process.send_signal(signal.SIGSTOP)
@@ -151,6 +210,7 @@ def test_a_silent_server_is_said_to_be_stale_until_it_is_back(served: Served, pa
     finally:
         served.process.send_signal(signal.SIGCONT)
     page.until("document.querySelector('.line.live')")
+    page.visit("about:blank", "true")
     page.complaints.clear()  # loads that failed meanwhile
 
 
@@ -164,7 +224,12 @@ def test_who_steers_pauses_resumes_raises_and_deletes_with_the_name_typed(served
     page.says("0 of 777", selector=".facts")
     assert served.storage.load_study("steered").limits["max_samples"] == 777
     page.says("limits", "paused", "running", selector="#events")
+    page.click("Stop …")
+    page.until("document.activeElement.innerText === 'Cancel'")  # the safe one
+    page.press("Escape")
+    page.until("!document.querySelector('dialog[open]')")
     page.click("Delete …")
+    page.until("document.activeElement.id === 'typed'")
     page.type("#typed", "steere")
     assert page.value("document.querySelector('dialog button.grave').disabled")
     page.type("#typed", "steered")
@@ -172,10 +237,15 @@ def test_who_steers_pauses_resumes_raises_and_deletes_with_the_name_typed(served
     page.until("document.querySelector('h1').innerText === 'Studies'")
     assert "steered" not in served.storage.study_names()
     # a question that was under way when the study went is answered by "not found"
-    page.complaints[:] = [one for one in page.complaints if not ("404" in one and f"/studies/{STEERED}/" in one)]
+    page.visit("about:blank", "true")
+    gone = re.compile(rf"404.*/studies/{STEERED}\b")
+    page.complaints[:] = [one for one in page.complaints if not gone.search(one)]
 
 
-@pytest.mark.parametrize("view", ["", f"study/{ENDED}", f"study/{ENDED}/pair/a/c", f"study/{ENDED}/arm/a"])
+VIEWS = ["", f"study/{AGAIN}", f"study/{ENDED}/pair/a/c", f"study/{ENDED}/arm/a", f"study/{FLEET}/arm/{ODD}"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
 def test_every_view_fits_its_window_and_has_names_for_what_it_shows(served: Served, page: Page, view: str) -> None:
     page.visit(
         at(served, view),
@@ -183,7 +253,7 @@ def test_every_view_fits_its_window_and_has_names_for_what_it_shows(served: Serv
     )
     for width in (360, 1280, 2560):
         page.resize(width)
-        assert page.value("document.documentElement.scrollWidth") <= width
+        page.until(f"document.documentElement.scrollWidth <= {width}")
     assert page.value("document.querySelectorAll('h1').length") == 1
     assert page.value("document.querySelectorAll('main').length") == 1
     if not AXE.exists():

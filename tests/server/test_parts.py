@@ -10,7 +10,7 @@ import pytest
 from kabc.report.style import STYLE
 from kabc.results.values import Result
 from kabc.server import parts
-from kabc.server.models import PartName
+from kabc.server.models.answers import PartName
 from tests.report.examples import full_result
 from tests.report.test_drawers import renamed
 from tests.server.served import Served, refusal

@@ -17,7 +17,7 @@ import pytest
 
 import kabc
 from kabc.server.client import RemoteStorage, open_server
-from kabc.server.models import Exchanged
+from kabc.server.models.work import Exchanged
 from kabc.storage.contract import Draw, Failure, NewTicket
 from kabc.storage.errors import NoStudyError, StorageError, StoreAwayError
 from tests.processes import running

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
+from kabc.storage.checks import MOST_BYTES
 from kabc.storage.errors import StorageError
-from kabc.storage.rows import MOST_BYTES, decode, encode
+from kabc.storage.rows import decode, encode
 
 SHAPES = arrays.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=9)
 NUMBERS = st.one_of(

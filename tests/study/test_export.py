@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+import threading
 import tracemalloc
 from contextlib import closing
 from dataclasses import replace
@@ -15,12 +16,17 @@ import numpy as np
 import pytest
 
 import kabc
+from kabc.arms.base import NamedArms
+from kabc.arms.callables import CallableArm
+from kabc.arms.values import Encoder
 from kabc.core.errors import SettingsError
+from kabc.running.work import work
 from kabc.storage.contract import Draw, NewTicket, Storage, StudyRecord
 from kabc.storage.errors import StorageError
 from kabc.storage.memory import MemoryStorage
 from kabc.storage.opening import open_storage
 from kabc.study import export
+from kabc.study.categories import KIND, categories_of
 from kabc.study.export import ABOUT, export_study, import_study
 from tests.cli import kept
 
@@ -97,6 +103,60 @@ def test_texts_and_categories_are_texts_and_columns_keep_apart(store: Storage, t
         ("a", "2.5", "no"),
         ("a", "3.5", "7"),  # a category that nobody has named
     ]
+
+
+def colours(path: Path) -> Path:
+    """A table of two hosts, with a column of categories that are never all met at once."""
+    rng = np.random.default_rng(0)
+    words = {host: rng.choice([f"{host}-{i}" for i in range(5)] + ["both"], 400) for host in "ab"}
+    path.write_text("host,colour\n" + "".join(f"{host},{word}\n" for host in "ab" for word in words[host]))
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_categories_are_texts_before_the_study_has_ended(store: Storage, tmp_path: Path, ending: str) -> None:
+    table = colours(tmp_path / "colours.csv")
+    study = kabc.create_study("colours", ["a", "b"], 2, storage=store, seed=0)
+    study.run(table, arm="host", values="colour", on_round=lambda _: study.pause(), progress=False)
+    path = tmp_path / f"samples.{ending}"
+    assert study.status == "paused" and study.export(path) > 0
+    if ending == "csv":
+        found = [row["colour"] for row in read(path)]
+    else:
+        from pyarrow import parquet
+
+        found = parquet.read_table(path)["colour"].to_pylist()
+    assert set(found) <= {f"{host}-{i}" for host in "ab" for i in range(5)} | {"both"}
+    assert set(study.result().levels["colour"].values()) >= set(found)  # the answer so far knows them too
+
+
+def test_an_answer_has_the_categories_that_other_workers_met(store: Storage) -> None:
+    study = kabc.create_study("colours", ["a", "b"], 2, storage=store, seed=0, check_k=False)
+
+    def worker(name: str) -> None:
+        encoder = Encoder(["colour"], {"colour": "category"})
+
+        def draw(n: int, rng: np.random.Generator) -> Any:
+            return encoder({"colour": [f"{name}-{i}" for i in rng.integers(0, 5, n)]})
+
+        arms = NamedArms({name: CallableArm(draw)}, columns=encoder.names, types=encoder.types, levels=encoder.levels)
+        work(store, "colours", arms, progress=False)
+
+    crew = [threading.Thread(target=worker, args=(name,)) for name in "ab"]
+    for one in crew:
+        one.start()
+    for one in crew:
+        one.join()
+    assert study.result().status == "decided"
+    assert {word[0] for word in study.result().levels["colour"].values()} == {"a", "b"}
+
+
+def test_notes_of_categories_that_nobody_wrote_are_left_out(store: Storage) -> None:
+    study = kept.made(store)
+    bodies: list[dict[str, Any]] = [{"ms": 3}, {"ms": [[1, 2], ["x", "y"], [True, "z"], [1.0], 7]}]
+    for body in [*bodies, {"ms": [[1.5, "warm"]]}]:
+        store.add_note(study.id, KIND, body)
+    assert categories_of(store, study.id) == {"ms": {1.5: "warm"}}
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

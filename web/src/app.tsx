@@ -22,6 +22,7 @@ export function App() {
       (found) => {
         setVisitor(found);
         setProblem(null);
+        comeBack(); // the stream that tabs share may have been refused, before there was a token
       },
       (error: Refused) => setProblem(error),
     );
@@ -29,7 +30,8 @@ export function App() {
   useEffect(enter, []);
   useEffect(() => {
     if (problem?.code === 0 && live.live) enter(); // the server was away when the page was opened
-  }, [live.live]);
+    if (problem?.code === 401 && !live.refused) enter(); // another tab has a token now
+  }, [live.live, live.refused]);
 
   const locked = live.refused || problem?.code === 401;
   async function leave(): Promise<void> {
@@ -51,7 +53,7 @@ export function App() {
       </header>
       <main id="main" tabIndex={-1}>
         {locked ? (
-          <Login onEnter={() => (comeBack(), enter())} />
+          <Login onEnter={enter} />
         ) : visitor === null ? (
           <p class="soft" role="status">{problem === null ? "Loading …" : `${problem.message}.`}</p>
         ) : (

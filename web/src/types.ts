@@ -6,10 +6,11 @@ export type Figure = number | "inf" | "-inf" | null;
 
 export interface Visitor { scope: Scope; label: string; version: string }
 
+export interface SoFar { n_samples: number; n_groups: number; n_groups_at_least: number; certified: boolean; forecast: number | null }
 export interface StudyLine {
   id: number; name: string; state: string; status: string | null; created: number; last_change: number;
   revision: number; n_arms: number; n_rounds: number; n_samples: number; max_samples: number | null; spent: number;
-  n_workers: number;
+  n_workers: number; so_far: SoFar | null;
 }
 export interface Studies { storage: string; now: number; studies: StudyLine[] }
 
@@ -64,3 +65,7 @@ export interface Samples {
   levels: Record<string, [number, string][]>; trace: { n_samples: number[]; strength: Figure[] } | null;
 }
 export interface ReportPart { revision: number; html: string }
+export interface Changes {
+  revision: number; before: { id: number; name: string; created: number } | null; same: boolean; alarm: boolean; lines: string[];
+  refused: string;
+}

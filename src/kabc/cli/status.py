@@ -10,6 +10,7 @@ from kabc.core.words import counted, few, named, shown
 from kabc.running.identity import is_gone
 from kabc.running.status import Figures
 from kabc.storage.contract import Note, Ticket
+from kabc.study.categories import is_event
 
 _WORKERS = 12  # that are named
 _NOTES = 3  # that are shown whole
@@ -83,11 +84,12 @@ class Status(Figures):
 
     def note_lines(self) -> list[str]:
         """What happened that is out of the ordinary."""
-        if not self.notes:
+        events = [one for one in self.notes if is_event(one)]
+        if not events:
             return []
-        kinds = Counter(one.kind for one in self.notes)
+        kinds = Counter(one.kind for one in events)
         counts = ", ".join(f"{count:,} {shown(kind)}" for kind, count in kinds.items())
-        latest = (f"  {ago(self.now - one.written)}: {self.note_line(one)}" for one in self.notes[-_NOTES:])
+        latest = (f"  {ago(self.now - one.written)}: {self.note_line(one)}" for one in events[-_NOTES:])
         return [f"notes: {counts}", *latest]
 
     def note_line(self, note: Note) -> str:

@@ -75,6 +75,12 @@ def file_of(storage: str) -> Path | None:
     return Path(unquote(rest.partition("?")[0].removeprefix("/")))
 
 
+def expect_whole(source: str) -> None:
+    """Refuse a table of samples where a whole study is asked for."""
+    if source.lower().endswith((".csv", ".parquet")):
+        raise SettingsError(f"{source} has samples alone; kabc study export NAME FILE.kabcstudy writes a whole study")
+
+
 @contextmanager
 def opened(given: str | None, *, new: bool = False) -> Iterator[Storage]:
     """The store, closed at the end. A file that is not there is refused, unless it may be new."""

@@ -145,6 +145,8 @@ def import_it(
     from kabc.study.export import import_study
 
     names = source.study_names() if study is None else [study]
+    if len(names) == 1:
+        _expect_free(storage, name or names[0], "--as")
     total = sum(source.summary(source.load_study(one).id).n_samples for one in names)
     try:
         with _counting(f"copying from {source.url}", total, quiet=quiet) as progress:
@@ -184,6 +186,32 @@ def resume_it(storage: Storage, name: str, *, as_json: bool) -> int:
     return _changed(seen, f"running; {who}", as_json=as_json)
 
 
+def stop_it(storage: Storage, name: str, *, as_json: bool, quiet: bool) -> int:
+    """It ends with the answer so far."""
+    from kabc.results.words import headline
+    from kabc.running.progress import Ticker
+    from kabc.running.study import Study
+
+    study = Study(storage, storage.load_study(name))
+    if study.status == "ended":
+        raise SettingsError(f"study {name!r} has ended; there is nothing to stop, and kabc study result has its answer")
+    show = Ticker(not quiet)
+    try:
+        with show.during(f"reading the rounds of study {name}"):
+            found = study.stop()
+        show.done()
+    except KeyboardInterrupt:
+        show.done()
+        said = f"interrupted; study {name!r} is {study.status}"
+        return exits.fail(f"{said}, kabc study status says more", exits.UNDECIDED, as_json=as_json)
+    if as_json:
+        exits.print_json({"study": name, "state": study.status, "status": found.status, "n_samples": found.n_samples})
+    else:
+        print(f"{named(name)}: stopped, with the answer so far; kabc study raise-budget lets it go on")
+        print(shown(headline(found)))
+    return exits.DECIDED
+
+
 def _put(storage: Storage, study: StudyRecord, state: StudyState) -> StudyRecord:
     return study if study.state == state else storage.set_state(study.id, state, {})
 
@@ -206,6 +234,7 @@ def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[
     for arm in arms:
         if arm in study.names:
             raise SettingsError(f"study {name!r} has an arm {arm!r} already; add another one")
+    _expect_free(storage, new, "--new")
     grown = study.grow(new, arms, gone=gone)
     read = storage.summary(study.record.id).n_samples
     if as_json:
@@ -215,6 +244,11 @@ def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[
         samples = counted(read, "sample")
         print(f"{named(new)}: {arms_now}, may read {samples} of {named(name)}; draw with kabc run or kabc worker")
     return exits.DECIDED
+
+
+def _expect_free(storage: Storage, name: str, option: str) -> None:
+    if name in storage.study_names():
+        raise SettingsError(f"there is already a study {name!r} in {storage.url}; give another name with {option}")
 
 
 def delete_it(storage: Storage, name: str, *, sure: bool, as_json: bool) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kabc.cli import options as common
-from kabc.cli.stores import Name, StorageOption, file_as_list, opened, storage_named
+from kabc.cli.stores import Name, StorageOption, expect_whole, file_as_list, opened, storage_named
 
 study_app = typer.Typer(
     help="Studies: runs that are kept in a store, and go on after anything.",
@@ -131,6 +131,7 @@ def import_(
     from kabc.cli.studies import import_it
 
     storage_named(storage)  # refused before the other store is opened
+    expect_whole(source)
     with opened(source) as other, opened(storage, new=True) as store:
         return import_it(store, other, study, name, as_json=as_json, quiet=quiet)
 
@@ -159,6 +160,24 @@ def resume(
 
     with opened(storage) as store:
         return resume_it(store, study, as_json=as_json)
+
+
+@study_app.command()
+def stop(
+    study: Name,
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    quiet: common.Quiet = False,
+    debug: common.Debug = False,
+) -> int:
+    """End a study now, with the answer so far. Draws under way are kept and not used; raise-budget lets it go on.
+
+    Example: kabc study stop nightly --storage kabc.db
+    """
+    from kabc.cli.studies import stop_it
+
+    with opened(storage) as store:
+        return stop_it(store, study, as_json=as_json, quiet=quiet)
 
 
 @study_app.command("raise-budget")

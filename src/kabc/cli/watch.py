@@ -10,6 +10,7 @@ from typing import Any
 from kabc.cli.status import Status
 from kabc.core.words import shown, two_digits
 from kabc.storage.contract import Note, Storage, StudyRecord
+from kabc.study.categories import is_event
 
 _LOOK_SECONDS = 1.0  # between two looks, also if nothing changes: leases lapse by themselves
 _PACE_SECONDS = 5.0  # of watching until a pace is told
@@ -74,7 +75,7 @@ class Watching:
 
     def _tell(self) -> None:
         """A line for what is new: each note, the state, and how far it is."""
-        fresh = [one for one in self.seen.notes if one.id > self._told_notes]
+        fresh = [one for one in self.seen.notes if one.id > self._told_notes and is_event(one)]
         for kind in dict.fromkeys(note.kind for note in fresh):
             self._print([f"note: {line}" for line in self._notes([note for note in fresh if note.kind == kind])])
         self._told_notes = fresh[-1].id if fresh else self._told_notes

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.core.arrays import Array
 from kabc.core.errors import SampleError
 from kabc.core.words import counted, plural
+from kabc.core.words import describe as describe
 
 
 def as_points(samples: ArrayLike) -> Array:  # -> (n, d)
@@ -86,15 +87,6 @@ def _finite(points: Array) -> Array:
             "(dropping it changes the distribution)"
         )
     return points
-
-
-def describe(samples: object) -> str:
-    """A short text for error messages, on one line."""
-    try:
-        text = " ".join(repr(samples).split())
-    except Exception:  # a number of 5,000 digits, or an object whose own code fails
-        text = f"an object of type {type(samples).__name__}"
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def expect_columns(points: NDArray[Any], columns: int) -> None:  # (n, d)

@@ -73,3 +73,12 @@ def _visible(letter: str) -> str:
 def named(name: object) -> str:
     """A name as people see it; one that is empty or blank stands in quotes."""
     return shown(name) if str(name).strip() else shown(repr(name))
+
+
+def describe(value: object) -> str:
+    """A value as a short text for error messages, on one line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a number of 5,000 digits, or an object whose own code fails
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,8 +1,12 @@
-"""Names of arms in JSON. They stand apart from the form of a result, which takes long to load."""
+"""Names of arms and counts in JSON. They stand apart from the form of a result, which takes long to load."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class Part(BaseModel):

@@ -6,11 +6,10 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
-import numpy as np
-
 from kabc.results.name_forms import Name, ObjectName, TupleName
 
 _DEEPEST = 8  # tuples within tuples
+_OF_PYTHON = (type(None), str, bool, int, float, tuple)
 
 
 def packed_name(name: Hashable) -> Any:
@@ -26,8 +25,10 @@ def packed_name(name: Hashable) -> Any:
 
 def _plain(name: Any, depth: int = 0) -> Hashable:
     """The name in types of Python that have a form in JSON; TypeError if there is none."""
-    if isinstance(name, np.generic):
-        name = name.item()
+    if type(name) not in _OF_PYTHON:
+        import numpy as np  # a look at a study does without it
+
+        name = name.item() if isinstance(name, np.generic) else name
     if name is None or type(name) in (str, bool, int) or (type(name) is float and math.isfinite(name)):
         known: Hashable = name
         return known

@@ -18,11 +18,11 @@ from kabc.core.tolerances import Equivalents
 from kabc.core.tolerances.translating import ColumnEquivalents, Curve
 from kabc.results.arrays import number, packed, unnumbered, unpacked
 from kabc.results.files import OUTLIERS, damaged, no_answer, read_json, write_json
-from kabc.results.name_forms import Name, Part
+from kabc.results.name_forms import Count, Name, Part
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.results.outliers import OutliersResult, OutliersStatus
 from kabc.results.outliers_words import facts
-from kabc.results.schema import ArrayPart, Count, Number
+from kabc.results.schema import ArrayPart, Number
 from kabc.results.values import Assumption
 from kabc.results.words import told_apart_by_number
 

@@ -16,15 +16,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, Strict, WithJsonSchema
 
-from kabc.results.name_forms import Name, Part
+from kabc.results.name_forms import Count, Name, Part
 from kabc.strategies.answers import Status
 
 FORMAT = "kabc result"
 VERSION = 2
 
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = float | Literal["inf", "-inf"] | None
 """A number in strict JSON: infinities are texts, NaN is null."""
+Verdict = Literal["different", "same", "open"]
+Levels = Annotated[
+    dict[str, list[Annotated[tuple[float, str], Strict(False)]]],
+    Field(description="for columns of categories: pairs of the number in `samples` and the category"),
+]
 
 
 class Group(Part):
@@ -192,7 +196,7 @@ class VerdictPart(Part):
     """A pair: its verdict, and how far apart it is at most and at least, in the unit of the tolerance."""
 
     arms: Annotated[tuple[str, str], Strict(False)]
-    verdict: Literal["different", "same", "open"]
+    verdict: Verdict
     same_within: float | None = Field(description="null: nothing is proven yet")
     apart_at_least: float
     quantiles: dict[str, QuantileMarginsPart] = Field(
@@ -280,9 +284,7 @@ class Document(Part):
     failures: dict[str, FailuresPart] = Field(default={}, description="failed tries, of each arm that had any")
     failure: str = Field(default="", description="what ended the run, with status failed")
     columns: list[str] = Field(description="of a sample, where known")
-    levels: dict[str, list[Annotated[tuple[float, str], Strict(False)]]] = Field(
-        description="for columns of categories: pairs of the number in `samples` and the category"
-    )
+    levels: Levels
     block: int = Field(default=1, ge=1, description="consecutive samples that form one block; 1: samples are tested")
     price: float = Field(ge=0, description="of one sample")
     n_recorded: Count = Field(default=0, description="samples of an earlier study that were read again, for nothing")

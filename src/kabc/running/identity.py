@@ -11,7 +11,7 @@ import platform
 import secrets
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,8 +62,8 @@ def is_gone(facts: Json) -> bool:
     return False
 
 
-def bury_dead(storage: Storage, study: int, role: Role) -> list[str]:
-    """Let the leases of workers whose process is gone lapse at once. Returns their names.
+def bury_dead(storage: Storage, study: int, role: Role, known: Collection[str] = ()) -> list[str]:
+    """Let the leases of workers whose process is gone lapse at once. Returns their names, `known` ones left out.
 
     A lost draw counts as a death of its worker. Not so for a run that a new run replaces: people stopped it, or saw it
     end, and started it again.
@@ -72,7 +72,8 @@ def bury_dead(storage: Storage, study: int, role: Role) -> list[str]:
     since = storage.now() - _RECENT
     buried = []
     for worker in storage.workers(study):
-        if (worker.name in busy or worker.last_seen >= since) and is_gone(worker.facts):
+        recent = worker.name in busy or worker.last_seen >= since
+        if recent and worker.name not in known and is_gone(worker.facts):
             again = role == "run" and worker.facts.get("role") == "run"
             if storage.bury(study, worker.name, counted=not again) and again:
                 storage.add_note(study, "restarted", {"worker": worker.name})

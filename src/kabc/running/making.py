@@ -16,6 +16,7 @@ from kabc.running.questions import spec_of
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, named_arms
+from kabc.running.studies import is_final
 from kabc.running.study import Study, opened_arms
 from kabc.running.workers import Place
 from kabc.storage.contract import Storage
@@ -171,7 +172,7 @@ def _made_or_resumed(store: Storage, name: str, found: Study | None, spec: Spec,
     if found is None:
         return Study(store, store.create_study(name, document, {"max_samples": max_samples}))
     found.spec.expect_same(spec, name)
-    if max_samples is not None:
+    if max_samples is not None and not is_final(found.record):
         found.raise_budget(max_samples)
     return found
 

@@ -20,8 +20,10 @@ from kabc.running.engines.chunks import Job, Pace, own_rows
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.interrupts import DRAW_FIRST, uninterrupted
 from kabc.running.progress import Ticker
+from kabc.running.sharing import share
 from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
+from kabc.study.categories import Categories
 from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss, fate, loss_message
 from kabc.study.tickets import Streams, keys_of
@@ -79,8 +81,10 @@ class Shift:
         self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
         self._exchanged = time.perf_counter()
         self._at_once = sources.workers.limit
+        self._quick = 1  # tickets that take no longer than one exchange: so few are not worth sharing
         self._streams = Streams(ledger.seed, sources.facts)
         self._pace = Pace()
+        self._categories = Categories(ledger.storage, ledger.study.id)
         self._drawn = [0] * len(sources)  # samples of each arm, by this process
         self._n_done = self._n_samples = 0  # of the round, by this process
         self._n_earlier = 0  # samples of earlier rounds
@@ -115,6 +119,9 @@ class Shift:
             self._heart.catch_up()
         finished, self._finished = self._finished, []
         try:
+            if finished and not self._ledger.private:
+                self._categories.write(self.sources.facts.levels)
+            want = self._fair(want)
             answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
         except BaseException:
             self._finished = finished + self._finished
@@ -127,11 +134,29 @@ class Shift:
         if finished and now > self._exchanged:
             rate = len(finished) / (now - self._exchanged)
             self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
+            self._quick = self._drawn_quickly(finished)
         self._exchanged = now
         self._held |= {ticket.id: ticket for ticket in answered.leased}
         if answered.leased:
             self._streams.expect(answered.leased)
         return [ticket for ticket in answered.leased if not ticket.deaths or self._draws_again(ticket)]
+
+    def _fair(self, want: int) -> int:
+        """So many, or fewer where other workers want their part of the round."""
+        if self._heart is None or self._ledger.private or want <= self._quick:
+            return want
+        about = self._ledger.storage, self._ledger.study.id, self.sources.names, self.sources.served
+        held = len(self._held)
+        most = share(*about, self._held, self._seconds, held + want)
+        return max(0, min(want, max(most, self._quick) - held))
+
+    def _drawn_quickly(self, finished: Sequence[Draw | Failure]) -> int:
+        """How many draws can be made between two exchanges. Draws side by side end together: each by its own time."""
+        seconds = [one.ended - one.started for one in finished if isinstance(one, Draw) and one.started]
+        if not seconds:
+            return self._quick
+        mean = max(sum(seconds) / len(seconds), 1e-6)
+        return max(1, min(self._at_once, int(_EXCHANGE_SECONDS * self.sources.workers.limit / mean)))
 
     def _draws_again(self, ticket: Ticket) -> bool:
         """Whether to draw what a worker died of; if it is to be failed samples, it is that now."""

@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import Any, Self
 
 from kabc.running.identity import is_gone
-from kabc.storage.contract import Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
+from kabc.running.so_far import known_so_far
+from kabc.storage.contract import Json, Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
+from kabc.study.categories import is_event
 from kabc.study.documents import facts_of_document
 from kabc.study.spec import Spec
 
@@ -83,6 +85,11 @@ class Figures:
         facts = self.study.facts
         return 0.0 if facts is None else facts_of_document(facts, len(self.arms), self.study.name).price
 
+    @cached_property
+    def so_far(self) -> Json | None:
+        """Groups and forecast as far as the store knows: see `kabc.running.so_far`."""
+        return known_so_far(self.study, self.workers)
+
     @property
     def spent(self) -> float:
         """The bill so far."""
@@ -115,5 +122,5 @@ class Figures:
                 | {"worker": one.worker, "expires": one.expires, "deaths": one.deaths}
                 for one in self.leases
             ],
-            "notes": dict(Counter(one.kind for one in self.notes)),
+            "notes": dict(Counter(one.kind for one in self.notes if is_event(one))),
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kabc.core.errors import SettingsError
@@ -22,8 +22,9 @@ from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
 from kabc.running.settings import AUTO
-from kabc.running.shift import LEASE_SECONDS, Shift
+from kabc.running.shift import Shift
 from kabc.running.snapshots import Listener
+from kabc.running.so_far import Teller
 from kabc.running.sources import Sources
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
@@ -31,6 +32,7 @@ from kabc.running.watch import Watch
 from kabc.running.worker import Worker
 from kabc.storage.contract import Storage, StudyRecord
 from kabc.storage.errors import StorageError
+from kabc.study.categories import categories_of
 from kabc.study.documents import facts_document, facts_of_document
 from kabc.study.effects import note_effects
 from kabc.study.facts import ArmFacts, Facts
@@ -77,6 +79,8 @@ def run_of(
     if sources is not None:
         sources.facts = facts
     intake = Intake(spec.names, facts, spec.seed, strings, watched, reuse)
+    if sources is None:
+        intake.levels = categories_of(storage, study.id)
     settings = read_tolerance(settings, intake, spec.types)
     intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
     run = Run(
@@ -96,6 +100,14 @@ def run_of(
     return run
 
 
+def is_final(study: StudyRecord) -> bool:
+    """Whether it has an answer that a larger budget would not change."""
+    return study.state == "ended" and study.answer is not None and study.answer.get("status") in _FINAL
+
+
+_FINAL = ("decided", "contradicted", "exhausted", "stalled")
+
+
 def stored_answer(study: StudyRecord) -> Result:
     """The answer of a study that has ended."""
     if study.answer is None:
@@ -112,7 +124,13 @@ def join(storage: Storage, study: StudyRecord, names: Sequence[object]) -> str:
 
 
 def run_here(
-    storage: Storage, study: StudyRecord, spec: Spec, sources: Sources, show: Ticker, on_round: Listener | None
+    storage: Storage,
+    study: StudyRecord,
+    spec: Spec,
+    sources: Sources,
+    show: Ticker,
+    on_round: Listener | None,
+    lease_seconds: float,
 ) -> Result:
     """Draw for a study until it ends, with all other processes that do so. Returns its answer."""
     name = join(storage, study, spec.names)
@@ -121,7 +139,7 @@ def run_here(
     storage.reopen(study.id, {"worker": name})
     listeners = [] if on_round is None else [on_round]
     run = run_of(storage, study, spec, sources, worker=name, show=show, listeners=listeners)
-    with Heartbeat(storage, study.id, name, LEASE_SECONDS, show.now) as heart, run_interrupts(show) as interrupts:
+    with Heartbeat(storage, study.id, name, lease_seconds, show.now) as heart, run_interrupts(show) as interrupts:
         run.interrupts = interrupts
         shift = shift_of(run, sources, show, heart, spec)
         worker = Worker(storage, study, spec.names, shift, Step(storage, study, run), heart, show)
@@ -157,17 +175,29 @@ class Step:
     storage: Storage
     study: StudyRecord
     run: Run
+    teller: Teller = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.teller = Teller(self.storage, self.study.id, self.run.ledger.worker)
 
     def advance(self) -> bool:
         """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
         if self.run.stepper.advance():
+            self.teller.tell(self.run.rounds.strategy)
             return True
+        self._read_categories()
         result = self.run.finished()
         self.storage.end(self.study.id, self.run.last_round, result.to_dict(full=True))
         if result.status != "budget":  # a raised budget goes on from there
             self.storage.drop_snapshot(self.study.id)
         note_effects(self.storage, self.study.id, self.run.intake.names)  # it takes seconds, and decides nothing
         return False
+
+    def _read_categories(self) -> None:
+        """Other workers met categories that this one has not met."""
+        mine = self.run.intake.levels
+        noted = categories_of(self.storage, self.study.id)
+        self.run.intake.levels = {column: noted.get(column, {}) | mine.get(column, {}) for column in {**noted, **mine}}
 
 
 def expect_running(study: StudyRecord) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kabc.arms.base import NamedArms
 from kabc.core.errors import ArmError, ProtocolError, SettingsError
 from kabc.core.files import StrPath
-from kabc.core.settings import whole_number
+from kabc.core.settings import positive_number, whole_number
 from kabc.results.values import Result
 from kabc.running import studies
 from kabc.running.engines.base import Engine, ExecutorLike, engine_of
@@ -22,6 +22,7 @@ from kabc.running.inputs import Reading, TableLike
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.questions import settings_of
 from kabc.running.settings import Settings
+from kabc.running.shift import LEASE_SECONDS
 from kabc.running.snapshots import Listener
 from kabc.running.sources import ArmLike, Arms, Sources, named_arms
 from kabc.running.steps import whole_rounds
@@ -112,14 +113,17 @@ class Study:
         where: str | None = None,
         workers: int | None = None,
         executor: ExecutorLike | None = None,
+        lease_seconds: float = LEASE_SECONDS,
         progress: bool | ShowLine = True,
         on_round: Listener | None = None,
     ) -> Result:
         """Draw until the study ends, and return its answer. Run it again after a crash or Ctrl-C: it goes on.
 
-        Parameters are those of `kabc.cluster`. The arms must be those of the study, by name. A study that has ended
-        returns its answer, and draws nothing.
+        Parameters are those of `kabc.cluster`, and `lease_seconds`: after this time without a sign of life from this
+        process, others draw what it was drawing. Slow draws lose nothing by it. The arms must be those of the study, by
+        name. A study that has ended returns its answer, and draws nothing.
         """
+        seconds = positive_number("lease_seconds", lease_seconds)
         show = Ticker.of(progress)
         place = Place(workers, engine_of(executor), self._spec.on_worker_loss)
         reading = Reading(arm, values, self._spec.types, missing, order, where)
@@ -127,12 +131,18 @@ class Study:
             if self.status == "ended":
                 return studies.stored_answer(self.record)
             opened = opened_arms(reading, arms, self._settings, show, place.engine)
-            return self.run_on(opened, names, place, show, on_round)
+            return self.run_on(opened, names, place, show, on_round, seconds)
         finally:
             show.done()
 
     def run_on(
-        self, opened: Arms, names: Sequence[Hashable] | None, place: Place, show: Ticker, on_round: Listener | None
+        self,
+        opened: Arms,
+        names: Sequence[Hashable] | None,
+        place: Place,
+        show: Ticker,
+        on_round: Listener | None,
+        lease_seconds: float = LEASE_SECONDS,
     ) -> Result:
         """Run with arms that are open already, and close them, however it ends."""
         record = self.record
@@ -147,7 +157,7 @@ class Study:
                 result = studies.stored_answer(record)
             else:
                 studies.expect_running(record)
-                result = studies.run_here(self._storage, record, self._spec, sources, show, on_round)
+                result = studies.run_here(self._storage, record, self._spec, sources, show, on_round, lease_seconds)
         except BaseException:
             sources.close()  # if that fails too, the first error is the one to know of
             raise
@@ -263,6 +273,11 @@ class Study:
         record, limits = self.record, {"max_samples": max_samples}
         if dict(record.limits) == limits:
             return
+        if studies.is_final(record):
+            raise SettingsError(
+                f"study {self.name!r} has ended, and not because its budget was spent: more samples change nothing; "
+                "study.result() and kabc study result give its answer"
+            )
         spec = self._spec
         if spec.n_clusters is None and spec.min_separation is None and needs_kernel(spec.strategy):
             raise SettingsError(
@@ -332,6 +347,7 @@ class Study:
             return studies.stored_answer(record)
         self._storage.set_state(record.id, "paused", {"why": "to stop", **_whose(by)})
         run = studies.run_of(self._storage, self.record, self._spec, None)
+        whole_rounds(run.stepper)  # an interrupt here leaves it paused: no answer from a part of the rounds
         result = run.result(whole_rounds)
         self._storage.add_note(record.id, "stopped", _whose(by))
         told = run.last_round if run.ended else run.last_round - 1  # the round that is being drawn stays open

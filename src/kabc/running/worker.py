@@ -16,10 +16,12 @@ from typing import Literal, Protocol
 from kabc.core.errors import ArmError
 from kabc.core.words import counted, in_short
 from kabc.running.heartbeat import Heartbeat
+from kabc.running.identity import bury_dead
 from kabc.running.progress import Ticker
+from kabc.running.sharing import latest_tickets
 from kabc.running.shift import Shift
 from kabc.running.stepping import living
-from kabc.storage.contract import Note, Storage, StudyRecord, Ticket
+from kabc.storage.contract import Note, Storage, StudyRecord
 from kabc.storage.errors import StorageError, StoreAwayError
 
 Ended = Literal["ended", "paused"]
@@ -51,6 +53,7 @@ class Worker:
     may_step: Callable[[], bool] = lambda: True
     n_draws: int = field(default=0, init=False)
     _waiting: _Waiting = field(init=False)
+    _buried: set[str] = field(default_factory=set, init=False)  # workers of this host that have ended
     _store_lost: float | None = field(default=None, init=False)  # since when
 
     def __post_init__(self) -> None:
@@ -86,6 +89,9 @@ class Worker:
         self.n_draws += drawn
         if not self._stepped() and not drawn:
             self._refuse_failed()
+            if dead := bury_dead(self.storage, self.study.id, "worker", self._buried):
+                self._buried.update(dead)
+                return None
             with self.show.during(f"{self._waiting.line()} ({counted(self.n_draws, 'draw')} by this worker so far)"):
                 self.storage.wait(study.id, study.revision, _WAIT_SECONDS)
         return None
@@ -150,9 +156,7 @@ class _Waiting:
             return []
         workers = living(self._storage, self._study, self._seconds)
         served = {str(arm) for worker in workers for arm in worker.facts.get("arms", ())}
-        # the first round is number 0 where there is a pilot, else number 1
-        latest = (self._storage.tickets(self._study, summary.n_rounds - offset) for offset in (0, 1))
-        waiting: list[Ticket] = next(filter(None, latest), [])
+        waiting = latest_tickets(self._storage, self._study, summary)
         arms = dict.fromkeys(ticket.arm for ticket in waiting if ticket.state == "open")
         return [self._names[arm] for arm in arms if str(self._names[arm]) not in served]
 

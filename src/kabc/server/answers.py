@@ -14,13 +14,15 @@ from kabc.results.schema import Document
 from kabc.results.values import Result
 from kabc.running import studies
 from kabc.running.run import Run
+from kabc.running.so_far import of_result
 from kabc.running.study import Study
 from kabc.server import parts, views
 from kabc.server.desk import store
 from kabc.server.errors import RefusedError
 from kabc.server.hub import price_of
-from kabc.server.models import Certainty, PartName, Snapshot
-from kabc.storage.contract import Summary
+from kabc.server.models.answers import Certainty, PartName, Snapshot
+from kabc.storage.contract import Json, StudyRecord, Summary
+from kabc.study.earlier import earlier_run
 from kabc.study.export import export_study
 from kabc.study.spec import Spec
 
@@ -38,6 +40,7 @@ class _Reading:
     revision: int = 0
     n_told: int = -1
     next_look: float = field(default=0.0)
+    before: tuple[StudyRecord | None, Result | None] | None = None  # the run before, once it was looked for
 
 
 _READINGS: OrderedDict[int, _Reading] = OrderedDict()
@@ -96,13 +99,12 @@ def _result(study: int) -> tuple[_Reading, Result]:
 # ---------------------------------------------------------------- what can be asked: JSON, as texts
 
 
-def snapshot(study: int) -> str:
-    """As `Snapshot`."""
+def snapshot(study: int) -> tuple[str, Json | None]:
+    """As `Snapshot`, and figures for the list."""
     seen, reading = _looked(study)
-    result = reading.result
-    return snapshot_of(
-        seen, result, reading.revision, computing=reading.revision != seen.study.revision
-    ).model_dump_json()
+    result, computing = reading.result, reading.revision != seen.study.revision
+    found = snapshot_of(seen, result, reading.revision, computing=computing)
+    return found.model_dump_json(), None if result is None else of_result(result)
 
 
 def snapshot_of(seen: Summary, result: Result | None, revision: int, *, computing: bool) -> Snapshot:
@@ -159,6 +161,15 @@ def part(study: int, name: PartName) -> str:
     """As `ReportPart`."""
     reading, result = _result(study)
     return parts.part(result, reading.revision, name).model_dump_json()
+
+
+def changes(study: int) -> str:
+    """As `Changes`."""
+    reading, result = _result(study)
+    if reading.before is None:
+        found = earlier_run(store(), store().summary(study).study)
+        reading.before = (found, None if found is None else studies.stored_answer(found))
+    return views.changes(result, reading.revision, *reading.before).model_dump_json()
 
 
 def export(study: int, form: str, path: str) -> None:

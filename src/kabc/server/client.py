@@ -12,25 +12,10 @@ from typing import Any, cast
 from urllib.parse import urlencode
 
 from kabc.server.connection import Connection
-from kabc.server.models import (
-    LARGE_BODY,
-    LONGEST_WAIT,
-    MOST_DRAWS,
-    ArmsFacts,
-    Beat,
-    Crew,
-    Done,
-    DrawIn,
-    Exchange,
-    Exchanged,
-    FailureIn,
-    Join,
-    Kept,
-    Leave,
-    Look,
-    NoteView,
-    Remark,
-)
+from kabc.server.models import work
+from kabc.server.models.base import LARGE_BODY
+from kabc.server.models.people import Done
+from kabc.server.models.studies import NoteView
 from kabc.storage.contract import (
     Answered,
     Draw,
@@ -73,14 +58,14 @@ class RemoteStorage:
 
     # ------------------------------------------------------------ looking
 
-    def _look(self, study: str, **more: Any) -> Look:
-        found = self._connection.get(f"/api/work?{urlencode({'study': study, **more})}", Look)
+    def _look(self, study: str, **more: Any) -> work.Look:
+        found = self._connection.get(f"/api/work?{urlencode({'study': study, **more})}", work.Look)
         self._names[found.id] = found.name
         if found.stuck:
             raise StorageError(found.stuck)
         return found
 
-    def _by_id(self, study: int, **more: Any) -> Look:
+    def _by_id(self, study: int, **more: Any) -> work.Look:
         if study not in self._names:
             raise StorageError(f"study number {study} is not known here; load it by its name first")
         return self._look(self._names[study], **more)
@@ -114,7 +99,7 @@ class RemoteStorage:
         return self._by_id(next(iter(self._names))).now
 
     def workers(self, study: int) -> list[WorkerRecord]:
-        found = self._connection.get(f"/api/work/{study}/workers", Crew)
+        found = self._connection.get(f"/api/work/{study}/workers", work.Crew)
         return [WorkerRecord(one.name, one.facts, one.first_seen, one.last_seen) for one in found.workers]
 
     def leases(self, study: int) -> list[Ticket]:
@@ -124,23 +109,23 @@ class RemoteStorage:
     def wait(self, study: int, revision: int, seconds: float) -> int:
         if seconds <= 0:
             return self._by_id(study).revision
-        return self._by_id(study, revision=revision, seconds=min(seconds, LONGEST_WAIT)).revision
+        return self._by_id(study, revision=revision, seconds=min(seconds, work.LONGEST_WAIT)).revision
 
     # ------------------------------------------------------------ a worker comes and goes
 
     def register_worker(self, study: int, name: str, facts: Json) -> None:
-        self._connection.post(f"/api/work/{study}/join", Join(worker=name, facts=dict(facts)), Done)
+        self._connection.post(f"/api/work/{study}/join", work.Join(worker=name, facts=dict(facts)), Done)
 
     def set_facts(self, study: int, facts: Json) -> StudyRecord:
-        self._connection.post(f"/api/work/{study}/facts", ArmsFacts(facts=dict(facts)), ArmsFacts)
+        self._connection.post(f"/api/work/{study}/facts", work.ArmsFacts(facts=dict(facts)), work.ArmsFacts)
         return _record(self._by_id(study))
 
     def bury(self, study: int, worker: str, *, counted: bool) -> int:
-        self._connection.post(f"/api/work/{study}/leave", Leave(worker=worker, counted=counted), Done)
+        self._connection.post(f"/api/work/{study}/leave", work.Leave(worker=worker, counted=counted), Done)
         return 0
 
     def add_note(self, study: int, kind: str, body: Json) -> None:
-        self._connection.post(f"/api/work/{study}/notes", Remark(kind=cast(Any, kind), body=dict(body)), Done)
+        self._connection.post(f"/api/work/{study}/notes", work.Remark(kind=cast(Any, kind), body=dict(body)), Done)
 
     # ------------------------------------------------------------ leases
 
@@ -171,17 +156,17 @@ class RemoteStorage:
         self,
         study: int,
         worker: str,
-        finished: list[DrawIn | FailureIn],
+        finished: list[work.DrawIn | work.FailureIn],
         want: int,
         arms: list[int] | None,
         seconds: float,
-    ) -> Exchanged:
+    ) -> work.Exchanged:
         held = sorted(self._held) if self._unsure else None
-        asked = Exchange(
-            worker=worker, finished=finished, want=min(want, MOST_DRAWS), arms=arms, seconds=seconds, held=held
+        asked = work.Exchange(
+            worker=worker, finished=finished, want=min(want, work.MOST_DRAWS), arms=arms, seconds=seconds, held=held
         )
         try:
-            answered = self._connection.post(f"/api/work/{study}/exchange", asked, Exchanged)
+            answered = self._connection.post(f"/api/work/{study}/exchange", asked, work.Exchanged)
         except StoreAwayError:
             self._unsure = True
             raise
@@ -192,8 +177,8 @@ class RemoteStorage:
         return answered
 
     def renew(self, study: int, worker: str, held: Mapping[int, int], seconds: float) -> set[int]:
-        asked = Beat(worker=worker, held=dict(held), seconds=seconds)
-        return set(self._connection.post(f"/api/work/{study}/heartbeat", asked, Kept).kept)
+        asked = work.Beat(worker=worker, held=dict(held), seconds=seconds)
+        return set(self._connection.post(f"/api/work/{study}/heartbeat", asked, work.Kept).kept)
 
     # ------------------------------------------------------------ what the server does, or nobody can do by URL
 
@@ -215,7 +200,7 @@ def _by_storage(what: str) -> StorageError:
     return StorageError(f"{what}; start the worker with --storage")
 
 
-def _record(found: Look) -> StudyRecord:
+def _record(found: work.Look) -> StudyRecord:
     return StudyRecord(
         found.id, found.name, found.spec, found.state, found.created, found.revision, found.facts, found.limits
     )
@@ -225,24 +210,24 @@ def _note(one: NoteView) -> Note:
     return Note(one.id, one.kind, one.body, one.written)
 
 
-def _parts(finished: Sequence[Draw | Failure]) -> list[list[DrawIn | FailureIn]]:
+def _parts(finished: Sequence[Draw | Failure]) -> list[list[work.DrawIn | work.FailureIn]]:
     """What is finished, in parts that fit into one request; at least one part."""
-    parts: list[list[DrawIn | FailureIn]] = [[]]
+    parts: list[list[work.DrawIn | work.FailureIn]] = [[]]
     size = 0
     for one in finished:
         sent = _sent(one)
-        size += len(sent.rows) if isinstance(sent, DrawIn) else len(sent.message)
-        if parts[-1] and (size > _ROOM or len(parts[-1]) == MOST_DRAWS):
+        size += len(sent.rows) if isinstance(sent, work.DrawIn) else len(sent.message)
+        if parts[-1] and (size > _ROOM or len(parts[-1]) == work.MOST_DRAWS):
             parts.append([])
-            size = len(sent.rows) if isinstance(sent, DrawIn) else len(sent.message)
+            size = len(sent.rows) if isinstance(sent, work.DrawIn) else len(sent.message)
         parts[-1].append(sent)
     return parts
 
 
-def _sent(one: Draw | Failure) -> DrawIn | FailureIn:
+def _sent(one: Draw | Failure) -> work.DrawIn | work.FailureIn:
     if isinstance(one, Failure):
-        return FailureIn(ticket=one.ticket, lease=one.lease, message=one.message[:10_000], final=one.final)
+        return work.FailureIn(ticket=one.ticket, lease=one.lease, message=one.message[:10_000], final=one.final)
     rows = base64.b64encode(encode(one.rows)).decode()
-    return DrawIn(
+    return work.DrawIn(
         ticket=one.ticket, lease=one.lease, rows=rows, started=one.started, ended=one.ended, n_paid=one.n_paid
     )

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from kabc.core.errors import SettingsError
 from kabc.core.secrets import hide, hide_url
 from kabc.core.words import shown
-from kabc.server.models import LARGE_BODY, Body, Model
+from kabc.server.models.base import LARGE_BODY, Body, Model
 from kabc.storage.errors import NoStudyError, StorageError, StoreAwayError
 
 _SECONDS = 60.0  # until a server that does not answer is given up

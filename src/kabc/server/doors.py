@@ -6,7 +6,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from kabc.server.access import SESSION_SECONDS, Guest
 from kabc.server.guard import address_of
-from kabc.server.models import Done, Login, Visitor
+from kabc.server.models.people import Done, Login, Visitor
 from kabc.server.service import Call, Service
 
 

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from kabc.server.access import Guest
 from kabc.server.errors import RefusedError
 from kabc.server.hub import LOOK_SECONDS
-from kabc.server.models import Event, StudyEvent
+from kabc.server.models.studies import Event, StudyEvent
 
 if TYPE_CHECKING:
     from kabc.server.service import Service

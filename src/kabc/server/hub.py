@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from kabc.core.errors import KabcError
-from kabc.server.models import Event, TicketCounts
+from kabc.server.models.studies import Event, TicketCounts
 from kabc.storage.contract import Storage, Summary
 from kabc.storage.errors import NoStudyError
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from threading import Lock
 
+from pydantic import ValidationError
+
 from kabc.core.errors import KabcError
 from kabc.running.identity import is_gone
+from kabc.running.so_far import n_samples_of
 from kabc.running.status import Figures
-from kabc.server.models import LeaseView, Studies, StudyLine, StudyView, TicketCounts, WorkerView
-from kabc.storage.contract import Storage
+from kabc.server.models.studies import LeaseView, SoFar, Studies, StudyLine, StudyView, TicketCounts, WorkerView
+from kabc.storage.contract import Json, Storage
 
 _WORKERS = 200
 _LEASES = 500
@@ -21,6 +24,12 @@ class Lines:
     def __init__(self) -> None:
         self._lock = Lock()
         self._known: dict[str, StudyLine] = {}
+        self._so_far: dict[int, Json] = {}
+
+    def learn(self, study: int, so_far: Json | None) -> None:
+        """What the server found out about a study that goes on, as it served it."""
+        if so_far is not None:
+            self._so_far[study] = so_far
 
     def studies(self, storage: Storage) -> Studies:
         """All of them, oldest first."""
@@ -28,6 +37,8 @@ class Lines:
             names = storage.study_names()
             lines = {name: line for name in names if (line := self._line(storage, name)) is not None}
             self._known = lines
+            there = {line.id for line in lines.values() if line.state != "ended"}
+            self._so_far = {study: known for study, known in self._so_far.items() if study in there}
             return Studies(storage=storage.url, now=storage.now(), studies=list(lines.values()))
 
     def _line(self, storage: Storage, name: str) -> StudyLine | None:
@@ -39,14 +50,16 @@ class Lines:
             pass  # it was deleted, and there is another one of its name
         try:
             record = storage.load_study(name)
-            return line_of(Figures(storage.summary(record.id), storage.workers(record.id), (), (), storage.now()))
+            seen = Figures(storage.summary(record.id), storage.workers(record.id), (), (), storage.now())
+            return line_of(seen, self._so_far.get(record.id))
         except KabcError:
             return None  # deleted just now, or damaged
 
 
-def line_of(seen: Figures) -> StudyLine:
-    """A study in the list."""
+def line_of(seen: Figures, learnt: Json | None = None) -> StudyLine:
+    """A study in the list. `learnt`: figures that the server knows, and the store may not."""
     study = seen.study
+    known = [one for one in (seen.so_far, None if study.state == "ended" else learnt) if one is not None]
     return StudyLine(
         id=study.id,
         name=study.name,
@@ -61,7 +74,15 @@ def line_of(seen: Figures) -> StudyLine:
         max_samples=seen.max_samples,
         spent=seen.spent,
         n_workers=len(seen.at_work) if study.state == "running" else 0,
+        so_far=_so_far(max(known, key=n_samples_of, default=None)),
     )
+
+
+def _so_far(known: Json | None) -> SoFar | None:
+    try:
+        return None if known is None else SoFar.model_validate(known)
+    except ValidationError:  # written by something else than kabc
+        return None
 
 
 def view_of(storage: Storage, study: int) -> StudyView:

@@ -14,20 +14,9 @@ from kabc.server.desk import StillComputingError
 from kabc.server.errors import RefusedError
 from kabc.server.events import EventStream
 from kabc.server.lines import view_of
-from kabc.server.models import (
-    EventsQuery,
-    ExportQuery,
-    Notes,
-    NotesQuery,
-    NoteView,
-    PairsQuery,
-    PartQuery,
-    SamplesQuery,
-    Snapshot,
-    Studies,
-    StudyView,
-    Visitor,
-)
+from kabc.server.models.answers import ExportQuery, PairsQuery, PartQuery, SamplesQuery, Snapshot
+from kabc.server.models.people import Visitor
+from kabc.server.models.studies import EventsQuery, Notes, NotesQuery, NoteView, Studies, StudyView
 from kabc.server.service import Call
 from kabc.storage.contract import Note
 
@@ -57,10 +46,12 @@ async def study(call: Call) -> StudyView:
 async def snapshot(call: Call) -> str | Snapshot:
     """The answer so far; the figures alone, as long as it is being computed."""
     try:
-        return await call.service.reader.ask(answers.snapshot, call.study, patience=_LITTLE)
+        found, so_far = await call.service.reader.ask(answers.snapshot, call.study, patience=_LITTLE)
     except StillComputingError:
         seen = await call.store("summary", call.study)
         return answers.snapshot_of(seen, None, 0, computing=True)
+    call.service.lines.learn(call.study, so_far)
+    return found
 
 
 async def pairs(call: Call) -> str:
@@ -81,6 +72,11 @@ async def samples(call: Call) -> str:
     """Two arms side by side."""
     asked: SamplesQuery = call.query
     return await call.service.reader.ask(answers.samples, call.study, asked.a, asked.b, patience=_PATIENCE)
+
+
+async def changes(call: Call) -> str:
+    """What changed since the run before."""
+    return await call.service.reader.ask(answers.changes, call.study, patience=_PATIENCE)
 
 
 async def part(call: Call) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from kabc.server.models import Problem
+from kabc.server.models.base import Problem
 
 if TYPE_CHECKING:
     from kabc.server.endpoints import Endpoint

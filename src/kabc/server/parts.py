@@ -10,7 +10,7 @@ from kabc.report.page.figures import pairs_section, pictures_section, values_sec
 from kabc.report.page.groups import effects_section, groups_section
 from kabc.report.page.verdicts import verdicts_section
 from kabc.results.values import Result
-from kabc.server.models import PartName, ReportPart
+from kabc.server.models.answers import PartName, ReportPart
 
 _SECTIONS: dict[PartName, Callable[[Result], str]] = {
     "answer": answer_section,

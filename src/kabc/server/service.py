@@ -19,7 +19,7 @@ from kabc.server.desk import Desk
 from kabc.server.errors import RefusedError
 from kabc.server.hub import Hub, changes
 from kabc.server.lines import Lines
-from kabc.server.models import Event
+from kabc.server.models.studies import Event
 from kabc.storage.contract import Storage
 
 log = logging.getLogger("kabc.server")
@@ -79,7 +79,8 @@ class Service:
 
     async def _step(self, study: int) -> None:
         try:
-            why = await self._stepper.ask(steps.step, study, patience=_STEP_PATIENCE)
+            why, so_far = await self._stepper.ask(steps.step, study, patience=_STEP_PATIENCE)
+            self.lines.learn(study, so_far)
         except RefusedError as error:
             why = "" if error.code == 503 else str(error)
         finally:

@@ -9,7 +9,9 @@ from kabc.running.study import Study
 from kabc.server import answers
 from kabc.server.errors import RefusedError
 from kabc.server.lines import view_of
-from kabc.server.models import Delete, Done, Steer, StudyView
+from kabc.server.models.actions import Delete, Steer
+from kabc.server.models.people import Done
+from kabc.server.models.studies import StudyView
 from kabc.server.service import Call
 from kabc.storage.contract import Storage
 

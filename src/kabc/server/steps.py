@@ -17,7 +17,7 @@ from kabc.running import studies
 from kabc.running.settings import AUTO
 from kabc.running.stepping import living
 from kabc.server.desk import store
-from kabc.storage.contract import StudyRecord
+from kabc.storage.contract import Json, StudyRecord
 from kabc.storage.errors import NoStudyError, StoreAwayError
 from kabc.study.documents import facts_of_document
 from kabc.study.spec import Spec
@@ -37,8 +37,14 @@ class _Stepping:
 _STEPPING: OrderedDict[int, _Stepping] = OrderedDict()
 
 
-def step(study: int) -> str:
-    """Go as far as the draws allow. Returns why the study cannot go on at all; empty if it can."""
+def step(study: int) -> tuple[str, Json | None]:
+    """Go as far as the draws allow. Returns why the study cannot go on at all (empty if it can), and how far it is."""
+    why = _step(study)
+    known = _STEPPING.get(study)
+    return why, None if known is None else known.step.teller.latest
+
+
+def _step(study: int) -> str:
     try:
         record = store().summary(study).study
         if record.state != "running" or record.facts is None or _left_to_others(record):

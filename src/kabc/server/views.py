@@ -1,4 +1,4 @@
-"""Parts of a result, as they are asked for: pairs, arms, two arms side by side. It says no more than was proven."""
+"""Parts of a result as they are asked for: pairs, arms, two arms side by side, changes. No more than was proven."""
 
 from __future__ import annotations
 
@@ -8,14 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kabc.core.errors import SettingsError
 from kabc.core.evidence.verdicts import OPEN
 from kabc.core.words import did_you_mean
 from kabc.results.arrays import number, packed
+from kabc.results.compare import compare
 from kabc.results.effects.documents import effects_document
 from kabc.results.schema import ArrayPart, ColumnEffectPart
 from kabc.results.values import Result
 from kabc.server.errors import RefusedError
-from kabc.server.models import ArmSamples, ArmsView, ArmView, Pair, Pairs, PairTrace, SamplesView
+from kabc.server.models.answers import (
+    ArmSamples,
+    ArmsView,
+    ArmView,
+    Changes,
+    EarlierRun,
+    Pair,
+    Pairs,
+    PairTrace,
+    SamplesView,
+)
+from kabc.storage.contract import StudyRecord
 
 _MOST_ALL_PAIRS = 1_000  # arms of which all pairs can be asked for
 
@@ -164,4 +177,26 @@ def _samples_of(result: Result, arm: int) -> ArmSamples:
         group=_group(result.labels[arm]),
         n_samples=result.samples_per_arm[name],
         samples=None if kept is None else ArrayPart.model_validate(packed(kept)),
+    )
+
+
+# ---------------------------------------------------------------- since the run before
+
+
+def changes(result: Result, revision: int, study: StudyRecord | None, before: Result | None) -> Changes:
+    """What `kabc compare` says of the answer of an earlier study and this one."""
+    if study is None or before is None:
+        return Changes(revision=revision, before=None, same=True, alarm=False, lines=[], refused="")
+    earlier = EarlierRun(id=study.id, name=study.name, created=study.created)
+    try:
+        found = compare(before, result)
+    except SettingsError as error:
+        return Changes(revision=revision, before=earlier, same=False, alarm=False, lines=[], refused=str(error))
+    return Changes(
+        revision=revision,
+        before=earlier,
+        same=found.same,
+        alarm=found.alarm,
+        lines=found.text().splitlines(),
+        refused="",
     )

@@ -11,25 +11,9 @@ from collections.abc import Sequence
 from kabc.running.settings import AUTO
 from kabc.server.errors import RefusedError
 from kabc.server.looking import note_view
-from kabc.server.models import (
-    ArmsFacts,
-    Beat,
-    Crew,
-    Done,
-    DrawIn,
-    Exchange,
-    Exchanged,
-    FailureIn,
-    Join,
-    Kept,
-    Leased,
-    Leave,
-    Look,
-    Remark,
-    TicketCounts,
-    WorkerFacts,
-    WorkQuery,
-)
+from kabc.server.models import work
+from kabc.server.models.people import Done
+from kabc.server.models.studies import TicketCounts
 from kabc.server.service import Call
 from kabc.storage.contract import Draw, Failure, Storage, Ticket
 from kabc.storage.errors import StorageError
@@ -40,9 +24,9 @@ MOST_UNPACKED = 2**26  # bytes of the rows of one exchange
 _LONGEST_FACTS = 2**21  # characters of what a worker says of itself
 
 
-async def look(call: Call) -> Look:
+async def look(call: Call) -> work.Look:
     """What a worker needs to know; after a change, if it asks to wait for one."""
-    asked: WorkQuery = call.query
+    asked: work.WorkQuery = call.query
     service = call.service
     found = await service.thread(_look, service.storage, asked.study)
     if asked.revision is not None and asked.seconds and found.revision <= asked.revision:
@@ -54,14 +38,14 @@ async def look(call: Call) -> Look:
     return found.model_copy(update={"stuck": service.stuck.get(found.id, "")})
 
 
-def _see_to_it(call: Call, found: Look) -> None:
+def _see_to_it(call: Call, found: work.Look) -> None:
     """If no draw of the round is left, the next round is to be opened."""
     left = found.tickets.open + found.tickets.leased + found.tickets.failed
     if found.state == "running" and found.facts is not None and not left:
         call.service.step(found.id)
 
 
-def _look(storage: Storage, name: str) -> Look:
+def _look(storage: Storage, name: str) -> work.Look:
     record = storage.load_study(name)
     seen = storage.summary(record.id)
     counts = TicketCounts(**dict(seen.tickets))
@@ -71,7 +55,7 @@ def _look(storage: Storage, name: str) -> Look:
     latest = (storage.tickets(record.id, seen.n_rounds - offset) for offset in (0, 1)) if counts.open else iter(())
     tickets: Sequence[Ticket] = next(filter(None, latest), [])
     failed = notes.get("failed") if counts.failed else None
-    return Look(
+    return work.Look(
         id=record.id,
         name=record.name,
         spec=dict(record.spec),
@@ -94,13 +78,13 @@ def _look(storage: Storage, name: str) -> Look:
     )
 
 
-async def crew(call: Call) -> Crew:
+async def crew(call: Call) -> work.Crew:
     """All workers of a study."""
     await call.service.thread(call.service.storage.wait, call.study, 0, 0.0)
     found = await call.service.thread(call.service.storage.workers, call.study)
-    return Crew(
+    return work.Crew(
         workers=[
-            WorkerFacts(name=one.name, facts=dict(one.facts), first_seen=one.first_seen, last_seen=one.last_seen)
+            work.WorkerFacts(name=one.name, facts=dict(one.facts), first_seen=one.first_seen, last_seen=one.last_seen)
             for one in found
         ]
     )
@@ -108,17 +92,17 @@ async def crew(call: Call) -> Crew:
 
 async def join(call: Call) -> Done:
     """A worker is there."""
-    asked: Join = call.body
+    asked: work.Join = call.body
     if len(json.dumps(asked.facts)) > _LONGEST_FACTS:
         raise RefusedError(413, f"the facts of a worker have at most {_LONGEST_FACTS:,} characters")
     await call.store("register_worker", call.study, asked.worker, asked.facts | {"by_url": True})
     return Done()
 
 
-async def facts(call: Call) -> ArmsFacts:
+async def facts(call: Call) -> work.ArmsFacts:
     """What is known of the arms, if nothing was known before; the answer has what counts."""
-    asked: ArmsFacts = call.body
-    return ArmsFacts(facts=await call.service.thread(_set_facts, call.service.storage, call.study, asked.facts))
+    asked: work.ArmsFacts = call.body
+    return work.ArmsFacts(facts=await call.service.thread(_set_facts, call.service.storage, call.study, asked.facts))
 
 
 def _set_facts(storage: Storage, study: int, given: dict[str, object]) -> dict[str, object]:
@@ -131,28 +115,28 @@ def _set_facts(storage: Storage, study: int, given: dict[str, object]) -> dict[s
 # ---------------------------------------------------------------- leases
 
 
-async def exchange(call: Call) -> Exchanged:
+async def exchange(call: Call) -> work.Exchanged:
     """Tell, fail and lease."""
-    asked: Exchange = call.body
+    asked: work.Exchange = call.body
     service = call.service
     lock = service.exchanging.setdefault((call.study, asked.worker), asyncio.Lock())
     async with lock:  # a call that is repeated comes after the first one, though that was given up
         return await service.thread(_exchanged, service.storage, call.study, asked)
 
 
-def _exchanged(storage: Storage, study: int, asked: Exchange) -> Exchanged:
+def _exchanged(storage: Storage, study: int, asked: work.Exchange) -> work.Exchanged:
     finished = _finished(asked)
     if asked.held is not None:
         _give_back(storage, study, asked.worker, set(asked.held))
     arms = None if asked.arms is None else set(asked.arms)
     answered = storage.exchange(study, asked.worker, finished, asked.want, arms, asked.seconds)
-    return Exchanged(outcomes=list(answered.outcomes), leased=[_leased(one) for one in answered.leased])
+    return work.Exchanged(outcomes=list(answered.outcomes), leased=[_leased(one) for one in answered.leased])
 
 
-def _finished(asked: Exchange) -> list[Draw | Failure]:
+def _finished(asked: work.Exchange) -> list[Draw | Failure]:
     left, found = MOST_UNPACKED, list[Draw | Failure]()
     for one in asked.finished:
-        if isinstance(one, FailureIn):
+        if isinstance(one, work.FailureIn):
             found.append(Failure(one.ticket, one.lease, asked.worker, one.message, one.final))
             continue
         draw = _draw(one, asked.worker, left)
@@ -161,7 +145,7 @@ def _finished(asked: Exchange) -> list[Draw | Failure]:
     return found
 
 
-def _draw(one: DrawIn, worker: str, most: int) -> Draw:
+def _draw(one: work.DrawIn, worker: str, most: int) -> Draw:
     try:
         packed = base64.b64decode(one.rows, validate=True)
     except (binascii.Error, ValueError):
@@ -183,8 +167,8 @@ def _give_back(storage: Storage, study: int, worker: str, held: set[int]) -> Non
         storage.exchange(study, worker, [Failure(one.id, one.lease, worker, "", final=False) for one in unknown])
 
 
-def _leased(one: Ticket) -> Leased:
-    return Leased(
+def _leased(one: Ticket) -> work.Leased:
+    return work.Leased(
         id=one.id,
         round=one.round,
         place=one.place,
@@ -198,21 +182,21 @@ def _leased(one: Ticket) -> Leased:
     )
 
 
-async def heartbeat(call: Call) -> Kept:
+async def heartbeat(call: Call) -> work.Kept:
     """A sign of life."""
-    asked: Beat = call.body
-    return Kept(kept=sorted(await call.store("renew", call.study, asked.worker, asked.held, asked.seconds)))
+    asked: work.Beat = call.body
+    return work.Kept(kept=sorted(await call.store("renew", call.study, asked.worker, asked.held, asked.seconds)))
 
 
 async def leave(call: Call) -> Done:
     """A worker has ended."""
-    asked: Leave = call.body
+    asked: work.Leave = call.body
     await call.store("bury", call.study, asked.worker, counted=asked.counted)
     return Done()
 
 
 async def remark(call: Call) -> Done:
     """What a worker did with a lost draw."""
-    asked: Remark = call.body
+    asked: work.Remark = call.body
     await call.store("add_note", call.study, asked.kind, asked.body)
     return Done()

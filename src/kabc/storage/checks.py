@@ -11,6 +11,7 @@ from kabc.storage.contract import Draw, Json, NewTicket, Ticket
 from kabc.storage.errors import NoStudyError, StorageError, StudyExistsError
 
 LONGEST_NAME = 200  # characters
+MOST_BYTES = 2**28  # of one draw, compressed or not
 
 
 def check_name(what: str, name: str) -> str:

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from numpy.typing import NDArray  # a look at a study does without numpy
 
 Json = Mapping[str, Any]  # what json.dumps takes
 StudyState = Literal["running", "paused", "ended"]

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.words import shown
+from kabc.storage.checks import MOST_BYTES
 from kabc.storage.errors import StorageError
-
-MOST_BYTES = 2**28  # of one draw, compressed or not
 
 _MAGIC = b"KR1"
 _LONGEST_HEADER = 4_096

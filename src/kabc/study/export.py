@@ -21,6 +21,7 @@ from kabc.core.words import in_short, shown
 from kabc.results.files import loaded
 from kabc.storage.contract import Draw, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
+from kabc.study.categories import Levels, categories_of
 from kabc.study.documents import facts_of_document
 from kabc.study.spec import Spec
 
@@ -48,20 +49,20 @@ class Sheet:
     texts: bool
 
     @classmethod
-    def of(cls, record: StudyRecord, rows: NDArray[Any]) -> Sheet:  # (count, d)
-        """That of a study whose first rows are these."""
+    def of(cls, record: StudyRecord, rows: NDArray[Any], noted: Levels) -> Sheet:  # (count, d)
+        """That of a study whose first rows are these, and whose workers noted these categories."""
         arms = tuple(map(str, Spec.of_json(record.spec, record.name).names))
         facts = facts_of_document(record.facts or {}, len(arms), record.name)
         width, texts = rows.shape[1], rows.dtype.kind in "US"
         names = facts.columns if len(facts.columns) == width else [f"value {i}" for i in range(1, width + 1)]
         where = f"the answer of study {record.name!r}"
-        known = {} if texts or record.answer is None else loaded(record.answer, where).levels
+        ended = {} if texts or record.answer is None else loaded(record.answer, where).levels
         return cls(
             record.name,
             arms,
             facts.price,
             tuple(f"{name} (value)" if name in ABOUT else name for name in names),
-            tuple(known.get(name, {}) for name in names),
+            tuple({**noted.get(name, {}), **ended.get(name, {})} for name in names),
             texts,
         )
 
@@ -83,7 +84,7 @@ class Sheet:
         """The values of a column; a category is its text, what is missing is None."""
         levels = self.levels[column]
         if levels:
-            return [levels.get(value, f"{value:g}") for value in values.tolist()]
+            return [None if value < 0 else levels.get(value, f"{value:g}") for value in values.tolist()]
         return [None if value != value else value for value in values.tolist()]  # NaN
 
 
@@ -150,7 +151,7 @@ def _table(write: Write, storage: Storage, record: StudyRecord, path: StrPath, p
     first = next(drawn, None)
     if first is None:
         raise SettingsError(f"study {record.name!r} has no samples yet")
-    sheet = Sheet.of(record, _flat(first[1].rows))
+    sheet = Sheet.of(record, _flat(first[1].rows), categories_of(storage, record.id))
     with written_whole(path) as file:
         return write(sheet, chain([first], drawn), file, progress)
 

@@ -10,21 +10,20 @@ import json
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from kabc.core.errors import SettingsError
-from kabc.core.kernels import Kernel
-from kabc.core.samples import describe
-from kabc.core.tolerances import KernelDistance
-from kabc.core.words import shown
+from kabc.core.words import describe, shown
 from kabc.results.name_forms import Name
 from kabc.results.names import distinct, key_of, name_of, packed_name
 from kabc.storage.contract import Json
 from kabc.storage.errors import StorageError
-from kabc.study.kernels import kernel_document, kernel_of
 from kabc.study.policies import OnWorkerLoss
+
+if TYPE_CHECKING:
+    from kabc.core.kernels import Kernel
 
 FORMAT = "kabc study"
 VERSION = 1
@@ -83,7 +82,7 @@ class Spec:
         return plain | {
             "names": [_name_document(name) for name in self.names],
             "options": {name: _plain(f"option {name!r}", value) for name, value in self.options.items()},
-            "kernel": None if self.kernel is None else kernel_document(self.kernel),
+            "kernel": None if self.kernel is None else _kernel_document(self.kernel),
             "tolerance": _tolerance_document(self.tolerance),
             "types": None if self.types is None else dict(self.types),
             "reuse": None if self.reuse is None else _reuse_document(self.reuse),
@@ -114,7 +113,7 @@ class Spec:
                 **values
                 | {
                     "names": distinct(names),
-                    "kernel": None if read.kernel is None else kernel_of(read.kernel),
+                    "kernel": None if read.kernel is None else _kernel_of(read.kernel),
                     "tolerance": _tolerance_of(read.tolerance),
                     "reuse": None if read.reuse is None else _reuse_of(read.reuse),
                     "kabc": str(document.get("kabc", ""))[:_LONGEST],
@@ -188,6 +187,18 @@ def _name_document(name: Hashable) -> Any:
     return document
 
 
+def _kernel_document(kernel: Kernel) -> dict[str, Any]:
+    from kabc.study.kernels import kernel_document  # a look at a study without a kernel needs no numpy
+
+    return kernel_document(kernel)
+
+
+def _kernel_of(document: dict[str, Any]) -> Kernel:
+    from kabc.study.kernels import kernel_of
+
+    return kernel_of(document)
+
+
 def _reuse_document(reuse: Reused) -> dict[str, Any]:
     return asdict(reuse) | {"gone": [_name_document(name) for name in reuse.gone]}
 
@@ -234,6 +245,8 @@ def _tolerance_of(document: dict[str, Any] | None) -> object:
         return None
     value = document["value"]
     if document["kind"] == "kernel":
+        from kabc.core.tolerances import KernelDistance
+
         return KernelDistance(value)
     if not isinstance(value, str | int | float | dict) or isinstance(value, bool):
         raise TypeError(f"tolerance: {describe(value)} is none")

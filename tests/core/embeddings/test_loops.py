@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -79,3 +83,54 @@ def test_the_order_of_columns_in_memory_does_not_matter() -> None:
     compiled = len(loop.signatures)
     assert (block_sums(Gaussian(1.0), columns_first, columns_first, everyone(5), "numba") == expected).all()
     assert len(loop.signatures) == compiled
+
+
+x86 = pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names processors of the x86 family")
+
+
+def for_processor(name: str, features: str, program: str) -> str:
+    """What a program prints whose loops are compiled for that processor."""
+    told = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | told, capture_output=True, text=True, check=True, timeout=120
+    )
+    return done.stdout
+
+
+@x86
+def test_processors_with_short_vectors_get_the_same_sums() -> None:
+    program = """
+import numpy as np
+from kabc.core.embeddings.block_sums import block_sums
+from kabc.core.embeddings.loops.tiles import TILE_ROWS
+from tests.core.embeddings.examples import SIZES, double_sums, everyone, looped, normal
+print(TILE_ROWS)
+for d in (2, 9):
+    arms = normal(d, SIZES, d)
+    for kernel in looped(d):
+        found = block_sums(kernel, arms, arms, everyone(5), "numba")
+        error = np.abs(found - double_sums(kernel, arms, arms)) / np.outer(SIZES, SIZES).ravel()
+        assert error.max() < 2.5e-7, kernel
+"""
+    assert for_processor("x86-64", "", program) == "4\n"
+
+
+@x86
+def test_values_are_loaded_as_whole_vectors() -> None:
+    # loads one by one ("gather") take four times as long; code is compiled here, not run
+    program = """
+from numba import float32, int64
+from kabc.core.embeddings.loops import profiles
+from kabc.core.embeddings.loops.tiles import TILE_ROWS
+print(TILE_ROWS)
+for name in [name for name in vars(profiles) if name.startswith("_sum_")]:
+    total = getattr(profiles, name)
+    total.compile((float32[::1], int64))
+    (code,) = total.inspect_asm().values()
+    print(name, "gather" in code, "zmm" in code or "ymm" in code)
+"""
+    features = "+avx,+avx2,+fma,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+    rows, *lines = for_processor("icelake-server", features, program).splitlines()
+    assert rows == "8"
+    assert len(lines) == 8
+    assert all(line.endswith("False True") for line in lines), lines

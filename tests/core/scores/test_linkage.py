@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,18 +18,23 @@ METHODS: tuple[Literal["average", "ward"], ...] = ("average", "ward")
 
 
 def by_scipy(points: NDArray[np.float64], n_groups: int, method: Literal["average", "ward"]) -> list[int]:
-    found: list[int] = (fcluster(linkage(pdist(points), method), n_groups, "maxclust") - 1).tolist()
-    return found
+    return numbered(fcluster(linkage(pdist(points), method), n_groups, "maxclust").tolist())
+
+
+def numbered(labels: Sequence[int]) -> list[int]:
+    """The same groups, numbered as they appear."""
+    return [list(dict.fromkeys(labels)).index(label) for label in labels]
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n", [3, 4, 7, 12, 25])
-def test_groups_and_their_numbers_are_those_of_scipy(method: Literal["average", "ward"], n: int) -> None:
+def test_groups_are_those_of_scipy(method: Literal["average", "ward"], n: int) -> None:
     rng = np.random.default_rng(n)
     for n_groups in range(2, min(n, 9)):
         points = [rng.normal(size=(n, columns)) for columns in (1, 2, 2, 3, 9)]
         found = linked(points, n_groups, method)
-        assert found.tolist() == [by_scipy(some, n_groups, method) for some in points]
+        assert [numbered(labels) for labels in found.tolist()] == [by_scipy(some, n_groups, method) for some in points]
+        assert all(sorted(set(labels)) == list(range(max(labels) + 1)) for labels in found.tolist())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -38,7 +44,14 @@ def test_many_points_have_the_same_groups_as_few(
     points = list(np.random.default_rng(0).normal(size=(4, 30, 2)))
     few = linked(points, 4, method)
     monkeypatch.setattr(module, "_FEW", 0)
-    assert np.array_equal(linked(points, 4, method), few)
+    many = linked(points, 4, method)
+    assert [numbered(labels) for labels in many.tolist()] == [numbered(labels) for labels in few.tolist()]
+
+
+def test_both_methods_at_once_are_one_after_the_other() -> None:
+    points = list(np.random.default_rng(1).normal(size=(4, 15, 2)))
+    both = linked(points, 3, "ward", "average")
+    assert np.array_equal(both, np.concatenate([linked(points, 3, "ward"), linked(points, 3, "average")]))
 
 
 @pytest.mark.parametrize("method", METHODS)

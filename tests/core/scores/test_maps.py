@@ -21,6 +21,7 @@ from kabc.core.scores.maps import (
     Fourier,
     Levels,
     Products,
+    Radius,
     Ranks,
     Scaled,
     all_features,
@@ -38,6 +39,8 @@ MAPS: dict[str, tuple[FeatureMap, Callable[[int], int]]] = {  # map, features of
     "fourier of ranks": (Fourier(Ranks(), 1 / 3, n_features=64), lambda d: 64),
     "products of ranks": (Products(Ranks()), lambda d: d + d * (d + 1) // 2),
     "products of scaled": (Products(Scaled()), lambda d: d + d * (d + 1) // 2),
+    "radius of scaled": (Radius(Scaled()), lambda d: 1),
+    "products of the radius of ranks": (Products(Radius(Ranks())), lambda d: 2),
     "levels": (Levels(), lambda d: 1),
     "custom": (Custom(np.tanh), lambda d: d),
 }
@@ -188,6 +191,16 @@ def test_products_are_the_features_and_all_products_of_two() -> None:
     assert np.allclose(np.sort(found, axis=1), np.sort(np.column_stack(expected), axis=1))
 
 
+def test_the_radius_is_the_log_distance_from_the_centre_of_the_past() -> None:
+    past = 50 + np.random.default_rng(9).normal(size=(201, 3))
+    one = Radius(Scaled()).fitted(past)
+    away = np.linalg.norm(Scaled().fitted(past)(past), axis=1)
+    near = float(np.median(away)) * np.sqrt(1e-3)
+    assert np.allclose(one(past)[:, 0], np.log(np.hypot(away, near)))
+    centre = np.median(past, axis=0)
+    assert one(centre[None])[0, 0] == pytest.approx(np.log(near))
+
+
 def test_levels_are_one_hot_for_known_values_and_zero_for_new_ones() -> None:
     past = np.column_stack([np.tile([0.0, 1.0, 5.0], 10), np.random.default_rng(10).normal(size=30)])
     fitted = Levels().fitted(past)
@@ -236,7 +249,8 @@ def test_default_maps_fit_any_number_of_columns_with_few_features(columns: int) 
     maps = default_maps(columns)
     widths = [one.fitted(past)(past).shape[1] for one in maps]
     assert max(widths) <= max(128, columns)
-    assert any(isinstance(one, Products) for one in maps) == (columns <= 12)
+    (products,) = (one for one in maps if isinstance(one, Products))
+    assert isinstance(products.base, Ranks if columns <= 12 else Radius)
 
 
 # ---------------------------------------------------------------- many maps, many samples

@@ -1,6 +1,7 @@
 """Small seeded runs, with every score and every bet computed once more: one expert, one pair, one sample at a time.
 
-Scores by eigenvectors and scipy's groups, bets by the formulas of docs/theory.md (section 11), in plain loops.
+Scores by eigenvectors, groups (tests/core/scores/plain_groups.py) and bets by the formulas of docs/theory.md (section
+11), in plain loops.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import pdist
 
 from kabc import AnytimeKABC
 from kabc.core.scores.discriminant import RIDGES
 from kabc.core.scores.maps import FeatureMap
+from tests.core.scores import plain_groups
 
 Array = NDArray[Any]
 SHARE = 0.05
@@ -64,12 +64,14 @@ class Literal:
         return made
 
     def _groups(self, whitened: Array) -> list[int]:
-        """Those that the strategy takes for granted, or average linkage."""
+        """Those that the strategy takes for granted, or the likeliest ones."""
         known, n_groups = self.strategy._found._taught()
         if (known >= 0).all():
             return [int(label) for label in known]
-        merges = linkage(pdist(whitened), "average")
-        return [int(label) - 1 for label in fcluster(merges, n_groups, "maxclust")]
+        if len(whitened) <= n_groups:
+            return list(range(len(whitened)))
+        counts = [sum(arm == one for one, _ in self.samples) for arm in range(len(whitened))]
+        return plain_groups.likeliest(whitened, counts, n_groups)
 
     def _bet(self, drawn: dict[int, Array], cap: float) -> None:
         n, n_experts = len(self.log), len(self.experts)

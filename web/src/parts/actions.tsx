@@ -1,5 +1,5 @@
 // What who steers can do. Each action is an event in the study, with the label of the token.
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ask, type Refused } from "../api";
 import { toStudies } from "../route";
 import type { StudyView } from "../types";
@@ -32,8 +32,10 @@ export function Actions({ view }: { view: StudyView }) {
   function open(what: Asking): void {
     setProblem("");
     setAsking(what);
-    dialog.current?.showModal();
   }
+  useLayoutEffect(() => {
+    if (asking !== null) dialog.current?.showModal(); // once what it asks is there: so the right field has the focus
+  }, [asking]);
   const ended = view.state === "ended";
   return (
     <section class="actions" aria-label="Actions">
@@ -53,7 +55,7 @@ export function Actions({ view }: { view: StudyView }) {
           }} />
         )}
         {asking !== null && <p role="alert" class="problem">{problem}</p>}
-        <button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
+        <button type="button" autoFocus={asking === "stop"} onClick={() => dialog.current?.close()}>Cancel</button>
       </dialog>
     </section>
   );
@@ -81,7 +83,7 @@ function Stop({ onSend, busy }: { onSend: () => void; busy: boolean }) {
   return (
     <form onSubmit={(event) => (event.preventDefault(), onSend())}>
       <h2 id="asked">Stop the study</h2>
-      <p>It ends with the answer so far, and does not go on. Draws under way are lost. To go on later, pause it instead.</p>
+      <p>It ends with the answer so far. Draws under way are kept, and not used. It goes on only if its budget is raised; to wait a while, pause it instead.</p>
       <button class="grave" disabled={busy}>Stop it</button>
     </form>
   );

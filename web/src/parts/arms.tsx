@@ -16,8 +16,9 @@ export function ArmsList({ study, version, priced }: { study: number; version: s
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(480);
   const frame = useRef<HTMLDivElement>(null);
-  const first = Math.max(0, Math.floor(top / ROW) - BEYOND);
-  const last = Math.ceil((top + height) / ROW) + BEYOND;
+  const paper = usePaper();
+  const first = paper ? 0 : Math.max(0, Math.floor(top / ROW) - BEYOND);
+  const last = paper ? PAGE : Math.ceil((top + height) / ROW) + BEYOND;
   const { rows, total, error } = useRows(study, version, search, first, last);
   useEffect(() => {
     if (frame.current === null) return;
@@ -36,6 +37,7 @@ export function ArmsList({ study, version, priced }: { study: number; version: s
         <span class="soft" role="status">{total === null ? "Loading …" : counted(total, "arm")}</span>
       </form>
       <p class="soft">The odd ones first. Oddness and values are estimates from the samples kept, no part of the guarantee.</p>
+      {(total ?? 0) > PAGE && <p class="printed soft">The first {PAGE} of {counted(total ?? 0, "arm")}.</p>}
       <Problem error={error} />
       <div ref={frame} class="list" role="table" aria-label="Arms, the odd ones first" aria-rowcount={(total ?? 0) + 1} tabIndex={0}
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
@@ -50,6 +52,22 @@ export function ArmsList({ study, version, priced }: { study: number; version: s
       </div>
     </>
   );
+}
+
+/** Whether the page is being printed: paper has no window to scroll in. */
+function usePaper(): boolean {
+  const [paper, set] = useState(false);
+  useEffect(() => {
+    const begin = (): void => set(true);
+    const end = (): void => set(false);
+    addEventListener("beforeprint", begin);
+    addEventListener("afterprint", end);
+    return () => {
+      removeEventListener("beforeprint", begin);
+      removeEventListener("afterprint", end);
+    };
+  }, []);
+  return paper;
 }
 
 const CELLS = ["arm", "group", "samples n", "spent n", "odd n", "values"];

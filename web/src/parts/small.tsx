@@ -67,13 +67,38 @@ export function Problem({ error }: { error: Refused | null }) {
 
 /** A table that scrolls in its frame; the keyboard reaches it. */
 export function Table({ label, heads, numeric = [], children }: {
-  label: string; heads: string[]; numeric?: number[]; children: ComponentChildren;
+  label: string; heads: readonly string[]; numeric?: readonly number[]; children: ComponentChildren;
 }) {
   return (
     <div class="scroll tall" tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead><tr>{heads.map((head, i) => <th key={head} scope="col" class={numeric.includes(i) ? "n" : ""}>{head}</th>)}</tr></thead>
         <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+export interface Stacked { key: number; cells: ComponentChildren[] }
+
+/** A table whose rows become small cards on a phone. Its roles are written down: a table that is laid out as something else loses them. */
+export function StackedTable({ label, heads, numeric, plain, rows }: {
+  label: string; heads: readonly string[]; numeric: readonly number[]; plain: readonly number[]; rows: Stacked[];
+}) {
+  const kind = (i: number): string => `${numeric.includes(i) ? "n" : ""}${plain.includes(i) ? " plain" : ""}`;
+  return (
+    <div class="scroll tall stack" tabIndex={0} role="region" aria-label={label}>
+      <table role="table" aria-label={label}>
+        <thead role="rowgroup"><tr role="row">{heads.map((head, i) => <th key={head} scope="col" role="columnheader" class={kind(i)}>{head}</th>)}</tr></thead>
+        <tbody role="rowgroup">
+          {rows.map(({ key, cells }) => (
+            <tr key={key} role="row">
+              {cells.map((cell, i) => i === 0
+                ? <th key={i} scope="row" role="rowheader">{cell}</th>
+                : <td key={i} role="cell" class={kind(i)} data-head={heads[i]}>{cell}</td>)}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </div>
   );

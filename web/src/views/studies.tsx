@@ -1,11 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
-import { Ago, Name, Spend, State, Table, useNow } from "../parts/small";
+import { Ago, Name, Spend, StackedTable, State, useNow } from "../parts/small";
 import { useStudies } from "../live";
 import { toStudy } from "../route";
-import type { StudyLine } from "../types";
+import type { SoFar, StudyLine } from "../types";
 import { count, counted, figure } from "../words";
 
 const MOST = 300; // rows; who has more studies searches
+const HEADS = ["Study", "State", "Arms", "Groups so far", "Samples", "More needed", "Spent", "Workers", "Last change"];
+const NOTHING = "–"; // nothing is known
 
 export function StudiesPage() {
   const list = useStudies();
@@ -26,27 +28,33 @@ export function StudiesPage() {
         <span class="soft" role="status">{said(found.length, list.studies.length)}</span>
       </form>
       {list.studies.length === 0 ? (
-        <p>There are no studies in <code>{list.storage}</code> yet. <code>kabc study create</code> makes one.</p>
+        <p>There are no studies in <code>{list.storage}</code> yet. <code>kabc run ... --study NAME</code> makes one.</p>
       ) : (
-        <Table label="Studies" heads={["Study", "State", "Arms", "Rounds", "Samples", "Spent", "Workers", "Last change"]} numeric={[2, 3, 4, 5, 6]}>
-          {found.slice(0, MOST).map((one) => (
-            <tr key={one.id}>
-              <th scope="row"><a href={toStudy(one.id)}><Name text={one.name} /></a></th>
-              <td><State state={one.state} status={one.status} /></td>
-              <td class="n">{count(one.n_arms)}</td>
-              <td class="n">{count(one.n_rounds)}</td>
-              <td class="n"><Spend samples={one.n_samples} most={one.max_samples} named={one.name} /></td>
-              <td class="n">{figure(one.spent)}</td>
-              <td class="n">{count(one.n_workers)}</td>
-              <td><Ago at={one.last_change} now={now} /></td>
-            </tr>
-          ))}
-        </Table>
+        <StackedTable label="Studies" heads={HEADS} numeric={[2, 4, 5, 6, 7]} plain={[1]} rows={found.slice(0, MOST).map((one) => ({ key: one.id, cells: [
+          <a href={toStudy(one.id)}><Name text={one.name} /></a>,
+          <State state={one.state} status={one.status} />,
+          count(one.n_arms),
+          groups(one.so_far),
+          <Spend samples={one.n_samples} most={one.max_samples} named={one.name} />,
+          forecast(one.so_far),
+          one.spent > 0 ? figure(one.spent) : NOTHING,
+          count(one.n_workers),
+          <Ago at={one.last_change} now={now} />,
+        ] }))} />
       )}
-      <p class="soft">The latest change comes first. Kept in <code>{list.storage}</code>.</p>
+      <p class="soft">The latest change comes first. “More needed” is an estimate; {NOTHING} means that nothing is known without reading the study: open it. Kept in <code>{list.storage}</code>.</p>
     </>
   );
 }
+
+function groups(so_far: SoFar | null): string {
+  if (so_far === null) return NOTHING;
+  if (so_far.certified) return `${count(so_far.n_groups)}, certified`;
+  const least = so_far.n_groups_at_least > 1 ? `; at least ${count(so_far.n_groups_at_least)}` : "";
+  return `${count(so_far.n_groups)}, a guess${least}`;
+}
+
+const forecast = (so_far: SoFar | null): string => (so_far === null || so_far.forecast === null ? NOTHING : `about ${count(so_far.forecast)}`);
 
 function said(found: number, every: number): string {
   if (found === every) return every === 1 ? "1 study" : `${count(every)} studies`;

@@ -4,6 +4,7 @@ import { useAsked } from "../api";
 import { useStudyEvent } from "../live";
 import { Actions } from "../parts/actions";
 import { ArmsList } from "../parts/arms";
+import { ChangesSince, useChanges } from "../parts/changes";
 import { Happenings } from "../parts/happenings";
 import { MOST_DRAWN, PairMap } from "../parts/pairmap";
 import { Part } from "../parts/report";
@@ -13,7 +14,7 @@ import { toStudies } from "../route";
 import type { Snapshot, StudyEvent, StudyView } from "../types";
 import { clock, count, figure } from "../words";
 
-const SECTIONS = [["answer", "Answer"], ["groups", "Groups"], ["pairs", "Pairs"], ["arms", "Arms"], ["workers", "Workers"],
+const SECTIONS = [["answer", "Answer"], ["changes", "Changes"], ["groups", "Groups"], ["pairs", "Pairs"], ["arms", "Arms"], ["workers", "Workers"],
   ["events", "Events"], ["pictures", "Pictures"], ["certificate", "Certificate"]] as const;
 
 export function StudyPage({ study, admin }: { study: number; admin: boolean }) {
@@ -24,11 +25,13 @@ export function StudyPage({ study, admin }: { study: number; admin: boolean }) {
   const snapshot = useSnapshot(path, revision);
   const now = useNow(view?.now);
   useEffect(() => void (document.title = `kabc: ${view?.name ?? "study"}`), [view?.name]);
+  const answer = snapshot?.answer ?? null;
+  const version = `${answer?.n_samples}/${answer?.status}/${answer?.certified}/${view?.state}`;
+  const changes = useChanges(study, version, answer !== null && path !== null);
   if (path === null) return <Gone />;
   if (view === null) return error === null ? <p class="soft" role="status">Loading …</p> : <><h1>Study</h1><Problem error={error} /></>;
   const figures = latest(view, event);
-  const answer = snapshot?.answer ?? null;
-  const version = `${answer?.n_samples}/${answer?.status}/${answer?.certified}/${view.state}`;
+  const sections = SECTIONS.filter(([id]) => id !== "changes" || (changes !== null && changes.before !== null));
   return (
     <>
       <nav class="trail" aria-label="Where you are"><a href={toStudies}>Studies</a> › <Name text={view.name} /></nav>
@@ -43,9 +46,10 @@ export function StudyPage({ study, admin }: { study: number; admin: boolean }) {
       ]} />
       {admin && <Actions view={view} />}
       <nav class="tabs" aria-label="Sections">
-        {SECTIONS.map(([id, title]) => <button key={id} type="button" onClick={() => jump(id)}>{title}</button>)}
+        {sections.map(([id, title]) => <button key={id} type="button" onClick={() => jump(id)}>{title}</button>)}
       </nav>
       <section id="answer" tabIndex={-1} aria-label="Answer"><AnswerSoFar study={study} snapshot={snapshot} version={version} /></section>
+      {changes !== null && changes.before !== null && <section id="changes" tabIndex={-1} aria-label="Changes"><ChangesSince changes={changes} /></section>}
       {answer !== null && (
         <>
           <section id="groups" tabIndex={-1} aria-label="Groups"><Part study={study} name="groups" version={version} /></section>

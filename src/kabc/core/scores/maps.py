@@ -27,6 +27,7 @@ _MOST_RANKS = 4096  # order statistics that ranks are taken among
 _MOST_LEVELS = 24  # a column with at most this many values counts as discrete
 _MOST_INDICATORS = 512  # over all columns; each round decomposes a covariance of this size
 _MOST_PRODUCTS = 12  # columns: 90 features
+_LEAST_RADIUS = 1e-3  # of the square of the median distance from the centre: a logarithm of 0 is not finite
 _ROWS_AT_ONCE = 1 << 14  # of blocks, whose features are averaged: memory stays small
 
 
@@ -63,6 +64,12 @@ class Past:
     def typical(self) -> float:
         """The median distance between the features of two samples, 1 if all are the same."""
         return median_distance(self._some) if np.ptp(self._some, axis=0).max() > _NO_DISTANCE else 1.0
+
+    @cached_property
+    def radius(self) -> float:
+        """The median length of the features of a sample, 1 if it is 0."""
+        length = float(np.median(np.sqrt(np.square(self._some).sum(axis=1))))
+        return length if length > _NO_DISTANCE else 1.0
 
 
 class Derived(FeatureMap):
@@ -170,8 +177,12 @@ class Fourier(Derived):
         return replace(self, base=past.base, waves=_waves(past.columns, self.n_features) / (self.scale * past.typical))
 
     def of(self, values: Array) -> Array:
-        phases = values @ self.waves
-        return np.asarray(np.concatenate([np.cos(phases), np.sin(phases)], axis=1) / np.sqrt(self.waves.shape[1]))
+        phases, half = values @ self.waves, self.waves.shape[1]
+        features = np.empty((len(values), 2 * half))
+        np.cos(phases, out=features[:, :half])
+        np.sin(phases, out=features[:, half:])
+        features /= np.sqrt(half)
+        return features
 
 
 @lru_cache(maxsize=16)
@@ -194,6 +205,23 @@ class Products(Derived):
     def of(self, values: Array) -> Array:
         i, j = np.triu_indices(values.shape[1])
         return np.concatenate([values, values[:, i] * values[:, j]], axis=1)
+
+
+@dataclass(frozen=True)
+class Radius(Derived):
+    """Log distance from the centre of earlier samples, as another map sees it. It finds differences of spread.
+
+    The other map has its centre at 0. Near the centre distances count as a thirtieth of the median distance.
+    """
+
+    base: FeatureMap
+    least: float = _LEAST_RADIUS  # the square of it
+
+    def fitted_on(self, past: Past) -> Self:
+        return replace(self, base=past.base, least=_LEAST_RADIUS * past.radius**2)
+
+    def of(self, values: Array) -> Array:
+        return np.asarray(np.log(np.square(values).sum(axis=1, keepdims=True) + self.least) / 2)
 
 
 @dataclass(frozen=True)
@@ -271,11 +299,13 @@ class Averaged(FeatureMap):
 
 
 def default_maps(columns: int) -> tuple[FeatureMap, ...]:
-    """Maps that need no tuning: linear, ranks, shapes at two bandwidths, products in low dimension, categories."""
+    """Maps that need no tuning: linear, ranks, shapes at two bandwidths, categories.
+
+    In low dimension also products; in high dimension, where there would be too many, the distance from the centre.
+    """
     scaled, ranks = Scaled(), Ranks()
     maps: list[FeatureMap] = [scaled, ranks]
     maps += [Fourier(base, scale) for scale in (1.0, 1 / 3) for base in (scaled, ranks)]
-    if columns <= _MOST_PRODUCTS:
-        maps.append(Products(ranks))
+    maps.append(Products(ranks if columns <= _MOST_PRODUCTS else Radius(ranks)))
     maps.append(Levels())
     return tuple(maps)

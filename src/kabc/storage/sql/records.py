@@ -12,7 +12,6 @@ from sqlalchemy import Row
 from kabc.core.words import shown
 from kabc.storage.contract import Draw, Note, StudyRecord, Ticket, WorkerRecord
 from kabc.storage.errors import StorageError
-from kabc.storage.rows import decode
 from kabc.storage.sql.tables import STATES
 
 _STUDY_STATES = ("running", "paused", "ended")
@@ -98,6 +97,8 @@ def draw_record(ticket: Ticket, row: Row[Any], *, late: bool) -> Draw:
     """What a lease brought."""
     if not isinstance(row.rows, bytes):
         raise damaged(f"the samples of ticket {ticket.id}", row.rows)
+    from kabc.storage.rows import decode  # a look at a study does without numpy
+
     rows = decode(row.rows)
     if len(rows) != ticket.count:
         raise damaged(f"the number of samples of ticket {ticket.id}", len(rows))

@@ -20,9 +20,8 @@ from sqlalchemy import (
     update,
 )
 
-from kabc.storage.checks import check_tickets, round_passed
+from kabc.storage.checks import MOST_BYTES, check_tickets, round_passed
 from kabc.storage.contract import Draw, Json, NewTicket, StudyRecord, Ticket
-from kabc.storage.rows import MOST_BYTES
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record, whole

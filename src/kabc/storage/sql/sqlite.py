@@ -23,8 +23,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from kabc.core.words import shown
+from kabc.storage.checks import MOST_BYTES
 from kabc.storage.errors import StorageError, StoreAwayError
-from kabc.storage.rows import MOST_BYTES
 from kabc.storage.sql.home import Home
 
 APPLICATION = 0x6B616263  # "kabc", in the header of the file
@@ -200,7 +200,7 @@ _CURES = {
     "SQLITE_BUSY": "another process has held the lock for {seconds:g} seconds; end it, or wait for it",
     "SQLITE_FULL": "the disk is full; make room, and run the same line again: all that was handed in is there",
     "SQLITE_READONLY": "the file or its folder is read-only; give write permission to both, or copy it elsewhere",
-    "SQLITE_CANTOPEN": "it cannot be opened; check that the folder is there and may be written",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that the folder is there and may be written, or copy it elsewhere",
     "SQLITE_PERM": "access is denied; check the rights of the file and its folder",
     "SQLITE_NOTADB": "the file is not a SQLite database; choose another path",
     "SQLITE_CORRUPT": "the file is damaged; restore it from a copy",

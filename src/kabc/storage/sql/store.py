@@ -27,7 +27,6 @@ from kabc.storage.contract import (
     TokenRecord,
     WorkerRecord,
 )
-from kabc.storage.rows import encode
 from kabc.storage.sql import leases, rounds, studies, tokens
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
@@ -159,6 +158,8 @@ class SqlStorage:
             available = self._read(lambda c: leases.available(self._home, c, study, arms))
             if want <= 0 or not available:
                 return Answered((), ())
+        from kabc.storage.rows import encode  # a look at a study does without numpy
+
         call = leases.Exchange(
             study,
             self._worker(study, worker),

@@ -61,6 +61,7 @@ class Inference:
         self.search: screening.Search | None = None  # of arms that stood out
         self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
         self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
+        self._last_forced: tuple[list[int], Mask, Forced] | None = None  # known places, pairs told apart, what follows
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -238,7 +239,10 @@ class Inference:
         """What the pairs told apart force about the core."""
         known = self.met if not self.dry.any() else ()
         places = [int(np.flatnonzero(self.core.arms == arm)[0]) for arm in known]
-        found = forced_partition(self.wealth.apart_in_core, self.n_clusters, representatives=places)
+        apart, last = self.wealth.apart_in_core, self._last_forced
+        if last is None or last[0] != places or not np.array_equal(apart, last[1]):
+            last = places, apart, forced_partition(apart, self.n_clusters, representatives=places)
+        self._last_forced, found = last, last[2]
         self.at_least = max(self.at_least, found.n_groups_at_least)
         return found
 
@@ -310,7 +314,7 @@ class Inference:
         """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
         if self.check is None:
             return True
-        verdict = self.check.look(labels, self.learning.batches, self.dry)
+        verdict = self.check.look(labels, self.learning.batches, self.dry, self.learning.kept)
         if verdict == "open" and not self._can_look_again():
             verdict = "doubtful" if self.check.doubted else "passed"
         if verdict == "doubtful":

@@ -18,7 +18,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, groups_of, scorers_of
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.far import FarArms
@@ -26,6 +26,8 @@ from kabc.strategies.anytime.far import FarArms
 _MANY = 2_000  # arms; of more, those outside the core are not remembered one by one
 _MOST_FITTED = 200_000  # samples that feature maps are fitted on
 _AT_ONCE = 1 << 13  # samples whose features are in memory together
+KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
+_MOST_KEPT = 64  # arms; of more, it would take too much memory
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
 
@@ -80,6 +82,31 @@ class Lesson:
     refitted: tuple[Moments, ...]  # learners with new maps that know this batch already; empty if it is too early
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What all learners knew at some time."""
+
+    maps: tuple[FeatureMap, ...]
+    spaces: tuple[Sequence[Space], ...]  # of each learner
+    counts: Array  # (N,), samples of each arm
+
+    @classmethod
+    def of(cls, learners: Sequence[Moments]) -> Known:
+        """What they know now. All have seen the same samples."""
+        maps, spaces = tuple(one.map for one in learners), tuple(one.spaces() for one in learners)
+        return cls(maps, spaces, learners[0].counts.copy())
+
+
+def is_fit_due(n_samples: int, n_fitted: int) -> bool:
+    """Whether maps are fitted anew: there are twice as many samples as at the last fit."""
+    return n_samples >= 2 * n_fitted
+
+
+def is_kept(n_samples: int, n_kept: int) -> bool:
+    """Whether it is time to look at what the learners know, for doubts about K."""
+    return n_samples >= KEPT_GROWTH * n_kept
+
+
 def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> tuple[FeatureMap, ...]:  # (n, block x d)
     """These maps, or the usual ones, fitted on samples so far; features are averaged over a block."""
     chosen = default_maps(past.shape[1] // block) if maps is None else maps
@@ -88,9 +115,10 @@ def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> t
     return all_fitted([Averaged(one, block) for one in chosen] if block > 1 else chosen, past)
 
 
-def moments_of(fitted: FeatureMap, n_arms: int, paired: bool) -> Moments:
-    """A learner that knows nothing yet."""
-    return PairedMoments(fitted, n_arms) if paired else Moments(fitted, n_arms)
+def moments_of(fitted: FeatureMap, n_arms: int, paired: bool, before: Moments | None = None) -> Moments:
+    """A learner that knows nothing yet, and takes the place of the one `before`."""
+    whole = before is not None and before.is_whole
+    return PairedMoments(fitted, n_arms, whole=whole) if paired else Moments(fitted, n_arms, whole=whole)
 
 
 def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Sequence[Array] | None = None) -> None:
@@ -129,9 +157,21 @@ class Learning:
     """Samples, learners and scorers. Only `absorb` and `rescore` change it.
 
     `paired`: the k-th samples of all arms of a round share something, and every arm of a round has as many.
+    `keeps`: what the learners knew is kept from time to time, for doubts about K (`doubts.py`). It is not part of a
+    frozen state: it can be made again from the samples.
     """
 
-    def __init__(self, n_arms: int, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False) -> None:
+    left_out = ("_kept",)  # of frozen states
+
+    def __init__(
+        self,
+        n_arms: int,
+        maps: Sequence[FeatureMap] | None,
+        block: int = 1,
+        *,
+        paired: bool = False,
+        keeps: bool = False,
+    ) -> None:
         self.counts: Counts = np.zeros(n_arms, dtype=np.int64)  # samples (blocks, if they are blocks) of each arm
         self.paired = paired
         self._block = block
@@ -141,7 +181,11 @@ class Learning:
         self._batches: list[Batch] = []
         self._n_fitted = 0  # samples at the last fit of the maps
         self._best = 0  # the scorer that is trusted most
+        self._grouped: tuple[list[int], int, Index] | None = None  # what `_all_groups` found between two rounds
+        self._is_open = True  # whether the last scores had to find their groups by themselves
         self._far: FarArms | None = None  # with many arms: who is outside the core
+        self._keeps, self._n_kept = keeps and n_arms <= _MOST_KEPT, 0
+        self._kept: dict[int, Known] = {}
 
     def begin(self, core: Index, n_groups: int | None) -> None:  # (C,)
         """These arms are compared with each other from now on; there are `n_groups` groups, if that is known.
@@ -150,7 +194,7 @@ class Learning:
         """
         if n_groups is None or self.paired or len(self.counts) <= _MANY:
             return
-        self._far = FarArms(len(self.counts), core, n_groups)
+        self._grouped, self._far = None, FarArms(len(self.counts), core, n_groups)
         maps = [learner.map for learner in self.learners]
         self.learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
         if maps:
@@ -185,6 +229,18 @@ class Learning:
         """All rounds so far."""
         return self._batches
 
+    @property
+    def kept(self) -> dict[int, Known]:
+        """What the learners knew after this many rounds, at some times; another state may have less of it."""
+        if not hasattr(self, "_kept"):  # it was frozen
+            self._kept = {}
+        return self._kept
+
+    def _keep(self) -> None:
+        if self._keeps and is_kept(self.n_samples, self._n_kept):
+            self._n_kept = self.n_samples
+            self.kept[len(self._batches)] = Known.of(self.learners)
+
     def samples(self, *later: Batch) -> tuple[Array, Index]:  # -> (n, d), (n,)
         """All samples in the order they were told, with their arms; then those of later batches."""
         batches = [*self._batches, *later]
@@ -215,12 +271,15 @@ class Learning:
         return Lesson(batch, seen_by(self.learners, batch.samples), ())
 
     def _refitted(self, batch: Batch) -> tuple[Moments, ...]:
-        """Learners with maps fitted anew, once there are twice as many samples as at the last fit."""
-        if self.n_samples + len(batch.samples) < 2 * self._n_fitted:
+        """Learners with maps fitted anew, if that is due."""
+        if not is_fit_due(self.n_samples + len(batch.samples), self._n_fitted):
             return ()
         past, _ = self.samples(batch)
         maps = fitted_maps(past, self._maps, self._block)
-        learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
+        before = self.learners or [None] * len(maps)
+        learners = tuple(
+            moments_of(one, self._n_rows, self.paired, other) for one, other in zip(maps, before, strict=True)
+        )
         teach(learners, self._known([*self._batches, batch]))
         return learners
 
@@ -249,7 +308,7 @@ class Learning:
 
     def absorb(self, lesson: Lesson) -> None:
         """Keep the samples of a batch and learn from them."""
-        batch = lesson.batch
+        batch, self._grouped = lesson.batch, None
         self.counts[batch.arms] += batch.counts
         self._batches.append(batch)
         if self._far is not None:
@@ -271,7 +330,11 @@ class Learning:
         if self._far is not None:
             self._learn_groups(known)
             core, known = self._far.rows(core), self._far.of_rows(known)
-        self.scorers = tuple(scorers_of(self.learners, core, known, n_groups))
+        self._is_open = bool((known < 0).all())
+        groups = self._all_groups(core, n_groups) if self._is_open else None
+        self.scorers = tuple(scorers_of(self.learners, core, known, n_groups, groups))
+        self._grouped = None
+        self._keep()
 
     def _learn_groups(self, known: Index) -> None:  # (N,)
         """From now on arms whose group has become clear are known by it."""
@@ -292,9 +355,23 @@ class Learning:
 
     def guess(self, expert: int, core: Index, n_groups: int) -> Index | None:  # (C,) -> (N,)
         """The groups of the core as this expert sees them now, -1 outside; None if it sees fewer than K."""
-        learner, ridge = divmod(expert // len(SCALES), len(RIDGES))
-        labels = np.full(len(self.counts), -1, dtype=np.intp)
+        scorer, labels = expert // len(SCALES), np.full(len(self.counts), -1, dtype=np.intp)
         rows = core if self._far is None else self._far.rows(core)
-        chosen, nothing = self.learners[learner], np.full(self._n_rows, -1, dtype=np.intp)
-        labels[core] = groups_of([chosen.spaces()[ridge]], chosen.counts, rows, nothing, n_groups)[0, rows]
+        if self._is_open:  # the next scores are likely to need the groups of all scorers
+            labels[core] = self._all_groups(rows, n_groups)[scorer, rows]
+        else:
+            learner, ridge = divmod(scorer, len(RIDGES))
+            labels[core] = self._groups_in([self.learners[learner].spaces()[ridge]], rows, n_groups)[0, rows]
         return None if len(np.unique(labels[core])) < n_groups else labels
+
+    def _all_groups(self, rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
+        """The groups of some rows as all scorers see them now."""
+        asked = rows.tolist()
+        if self._grouped is None or self._grouped[:2] != (asked, n_groups):
+            spaces = [space for learner in self.learners for space in learner.spaces()]
+            self._grouped = asked, n_groups, self._groups_in(spaces, rows, n_groups)
+        return self._grouped[2]
+
+    def _groups_in(self, spaces: Sequence[Space], rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
+        nothing = np.full(self._n_rows, -1, dtype=np.intp)
+        return groups_of(spaces, self.learners[0].counts, rows, nothing, n_groups)

@@ -21,7 +21,6 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.scores.discriminant import RIDGES, Moments, Space
-from kabc.core.scores.whitening import solved
 from kabc.strategies.anytime.learning import Batch, seen_by
 
 FIRST = 4  # samples of each arm outside at the first look
@@ -143,8 +142,8 @@ class _Far:
         self._space = space
 
     def __call__(self, means: Array) -> Array:  # (a, D) -> (a,)
-        points = solved(self._space.factor, self._space.whitening.turned(means))
-        squares = np.square(points).sum(axis=1)[:, None] + np.square(self._centres).sum(axis=1)
+        points, beyond = self._space.whitened(means)
+        squares = (np.square(points).sum(axis=1) + beyond)[:, None] + np.square(self._centres).sum(axis=1)
         return np.asarray(np.maximum(squares - 2 * points @ self._centres.T, 0.0).min(axis=1))
 
 

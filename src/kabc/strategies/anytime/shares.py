@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass
 
 CLAIMS = 0.75  # part of the core's share that goes to claims; the rest goes to pairs
+HALVED = 4  # claims whose weights are halved each time: more are seldom made
 CORE = 0.5  # part of delta for the core when there are arms outside; the rest is for these arms
 
 
@@ -54,8 +55,14 @@ class ErrorShares:
         return math.log(math.comb(n_core, 2) / self.pairs(n_core, stage))
 
     def claim_limit(self, number: int, n_core: int) -> float:
-        """Log evidence that proves the k-th claim: claims have weights 1 / (k (k + 1)), which sum to 1 (12.4)."""
-        return math.log(number * (number + 1) / self.claims(n_core))
+        """Log evidence that proves the k-th claim: claims have weights that sum to 1 (12.4)."""
+        return math.log(1 / (self.claim_weight(number) * self.claims(n_core)))
+
+    @staticmethod
+    def claim_weight(number: int) -> float:
+        """w_k: halved from claim to claim up to the fourth; what is left is spread over all later ones (12.4)."""
+        later = number - HALVED
+        return 2.0**-number if later <= 0 else 2.0**-HALVED / (later * (later + 1))
 
     def outside_limit(self, n_core: int) -> float:
         """Log evidence that tells an outside arm and a representative apart: a union over the outside arms (12.3).

@@ -2,9 +2,9 @@
 
 A task is a block: at most 1024 rows of one arm by at most 1024 rows of another. Both are shifted to the centre of the
 second in float64 and scaled, which makes the kernel a fixed function Psi(t). Then they are rounded to float32 and laid
-out in tiles of 4 rows by 16 columns. For each tile, t = |x - y|^2 or |x - y|_1 is computed in registers. Psi and its
-sum are computed for a stretch of tiles in the first-level cache. A stretch is summed in float32, and all larger sums
-are in float64. Nothing of size n x n is stored.
+out in tiles of 4 rows (8 with AVX-512) by 16 columns. For each tile, t = |x - y|^2 or |x - y|_1 is computed in
+registers. Psi and its sum are computed for a stretch of tiles in the first-level cache. At most 512 values are summed
+in float32, and all larger sums are in float64. Nothing of size n x n is stored.
 
 Each task writes its own sum. The sums are added in a fixed order, so results do not depend on the number of threads.
 The threads are plain Python threads around code that releases the interpreter lock. Numba's parallel loops would end

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 try:
     import numba
+    from numba.core.registry import cpu_target
 except ModuleNotFoundError:
     raise ImportError("the compiled loop needs numba; pip install 'kabc[fast]'") from None
 
@@ -34,6 +35,13 @@ def compiled(*fastmath: str, cache: bool = False) -> Callable[[_F], _F]:
         return cast("_F", made)
 
     return compile_
+
+
+def vectors_of_16() -> bool:
+    """Whether numba compiles for a processor whose vectors hold 16 float32 numbers."""
+    compiler: Any = cpu_target.target_context
+    _, _, features = compiler.codegen().magic_tuple()
+    return "+avx512f" in features
 
 
 def workers() -> int:

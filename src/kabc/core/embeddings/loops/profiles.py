@@ -11,7 +11,7 @@ import numpy as np
 from kabc.core.embeddings.loops.compiling import compiled
 from kabc.core.embeddings.loops.recipes import EXP2, EXP2_ROOT, MATERN_3, MATERN_5, POWER_1, POWER_2, POWER_3
 
-_SINGLE_SUM = 256  # values added in float32; nearly equal values round alike, and such errors do not average out
+_SINGLE_SUM = 512  # values added in float32; nearly equal values round alike, and such errors do not average out
 
 _ZERO, _ONE, _LN2, _SQUARE = (np.float32(c) for c in (0, 1, math.log(2), math.log(2) ** 2 / 3))
 _ROUND = np.float32(1.5 * 2**23)  # added to a small number, leaves its nearest integer in the lowest bits
@@ -80,7 +80,8 @@ def _summed(profile: Any) -> Callable[[Any, int], Any]:
         total = 0.0
         for first in range(0, n, _SINGLE_SUM):
             single: Any = np.float32(0)
-            for c in range(first, min(first + _SINGLE_SUM, n)):
+            # unsigned: an index that could be negative is counted from the end, and such loads are one by one
+            for c in range(np.uint64(first), np.uint64(min(first + _SINGLE_SUM, n))):
                 single += profile(t[c])
             total += single
         return total

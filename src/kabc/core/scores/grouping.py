@@ -1,0 +1,132 @@
+"""The likeliest groups of arms by their whitened means, as many spaces see them: linkage, then exchanges.
+
+| symbol | here       | meaning                                                                                        |
+|--------|------------|------------------------------------------------------------------------------------------------|
+| z_i    | `points`   | whitened mean of arm i, measured from the mean of all arms                                     |
+| n_i    | `weights`  | its samples; z_i has a covariance of about I / n_i around the mean of its group                |
+| S_g    |            | sum of n_i z_i over the arms of group g; `squares` are the squares of its length               |
+| W_g    | `totals`   | sum of n_i over the arms of group g                                                            |
+| N_g    | `sizes`    | number of arms of group g                                                                      |
+| pi     | `prior`    | probability of the groups: half of it for each arm in any group, half for sizes equally likely |
+
+With the best mean of each group the log likelihood is 1/2 sum_g |S_g|^2 / W_g up to a constant; log pi is added. Ward's
+linkage and average linkage give a start each. As long as the sum grows by moving one arm to another group, the best
+such move is made (Hartigan's exchanges). The better end counts. Without the second half of pi one arm alone among many
+would seldom be found, as there are so many more ways to make groups of equal size.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kabc.core.arrays import Array, Index, Mask
+from kabc.core.scores.linkage import linked
+
+_AT_ONCE = 1 << 20  # products of two arms in memory together
+_LITTLE = 1e-9  # a smaller gain may be rounding
+
+
+def likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:  # S of (n, D), (n,) -> (S, n)
+    """Groups of the points of each space, at most `n_groups`: fewer if there are not so many different points."""
+    n = len(weights)
+    if n <= n_groups:
+        return np.tile(np.arange(n), (len(points), 1))
+    step = max(1, _AT_ONCE // (2 * n * n))
+    parts = [points[start : start + step] for start in range(0, len(points), step)]
+    return np.concatenate([_likeliest(some, weights, n_groups) for some in parts])
+
+
+def _likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:
+    middle = weights / weights.sum()
+    sums = [weights[:, None] * (some - middle @ some) for some in points]
+    products = np.stack([some @ some.T for some in sums])
+    by_ward, by_average = np.split(linked(points, n_groups, "ward", "average"), 2)
+    other = np.flatnonzero(_differ(by_ward, by_average))
+    spaces = np.concatenate([np.arange(len(points)), other])
+    books = _Books(products[spaces], weights, np.concatenate([by_ward, by_average[other]]), n_groups)
+    books.exchange()
+    found, values = books.labels[: len(points)], books.values()
+    better = values[len(points) :] > values[other] + _LITTLE
+    found[other[better]] = books.labels[len(points) :][better]
+    return found
+
+
+def _differ(some: Index, others: Index) -> Mask:  # (S, n), (S, n) -> (S,)
+    """Whether groups differ, however they are numbered."""
+    together = (labels[:, :, None] == labels[:, None] for labels in (some, others))
+    return np.asarray(np.logical_xor(*together).any(axis=(1, 2)))
+
+
+class _Books:
+    """Groups in each space, and what their likelihood needs."""
+
+    def __init__(self, products: Array, weights: Array, labels: Index, n_groups: int) -> None:
+        n = len(weights)
+        members = (labels[:, :, None] == np.arange(n_groups)).astype(np.float64)  # (S, n, K)
+        self.labels = labels  # (S, n)
+        self._products, self._weights = products, weights  # (S, n, n): n_i n_j <z_i, z_j>; (n,)
+        self._own = np.diagonal(products, axis1=1, axis2=2)  # (S, n)
+        self._sums = products @ members  # (S, n, K), over the arms of each group
+        self._squares = (members * self._sums).sum(axis=1)  # (S, K)
+        self._totals, self._sizes = weights @ members, members.sum(axis=1)  # (S, K)
+        self._factorials = np.array([math.lgamma(size + 1) for size in range(n + 1)])
+        self._any = -n * math.log(n_groups) - math.log(2)
+        self._by_size = math.lgamma(n_groups) - math.lgamma(n + n_groups) - math.log(2)
+
+    def values(self) -> Array:  # (S,)
+        """The sum that exchanges make as large as they can."""
+        fit = 0.5 * (self._squares / np.maximum(self._totals, 1.0)).sum(axis=1)
+        return np.asarray(fit + self._prior(self._ways(np.arange(len(self.labels)))))
+
+    def exchange(self) -> None:
+        """Move single arms until nothing is gained, the best move in each space at a time."""
+        spaces = np.arange(len(self.labels))
+        for _ in range(2 * self.labels.shape[1]):  # seldom more than a few
+            gains = self._gains(spaces).reshape(len(spaces), -1)
+            best = gains.argmax(axis=1)
+            better = gains[np.arange(len(spaces)), best] > _LITTLE
+            spaces = spaces[better]
+            if not len(spaces):
+                return
+            self._move(spaces, *np.divmod(best[better], self._totals.shape[1]))
+
+    def _gains(self, spaces: Index) -> Array:  # (S',) -> (S', n, K)
+        """Twice what the sum gains if each arm moves to each group; an arm that is alone stays."""
+        labels, weights, each = self.labels[spaces], self._weights, np.arange(len(spaces))[:, None]
+        sums, own, sizes = self._sums[spaces], self._own[spaces], self._sizes[spaces]
+        squares, totals = self._squares[spaces], self._totals[spaces]
+        fits = squares / np.maximum(totals, 1.0)
+        alone = sizes[each, labels] < 2
+        rest = squares[each, labels] - 2 * sums[each, np.arange(len(weights)), labels] + own
+        left = fits[each, labels] - rest / np.where(alone, 1.0, totals[each, labels] - weights)
+        left[alone] = np.inf
+        gains = squares[:, None] + own[:, :, None] + 2 * sums
+        gains /= totals[:, None] + weights[:, None]
+        gains -= left[:, :, None]
+        # the rest depends on the two groups alone: (S', K, K), from the first to the second
+        ways, more = self._ways(spaces)[:, None, None], np.log(sizes + 1)
+        change = self._prior(ways + more[:, None] - np.log(np.maximum(sizes, 1))[:, :, None]) - self._prior(ways)
+        change = 2 * change - fits[:, None]
+        change[:, np.arange(sizes.shape[1]), np.arange(sizes.shape[1])] = -np.inf
+        gains += change[each, labels]
+        return np.asarray(gains)
+
+    def _ways(self, spaces: Index) -> Array:  # (S',) -> (S',)
+        """Log of the product of N_g!."""
+        return np.asarray(self._factorials[self._sizes[spaces].astype(np.intp)].sum(axis=1))
+
+    def _prior(self, ways: Array) -> Array:
+        """Log of the probability of groups."""
+        return np.asarray(np.logaddexp(self._any, self._by_size + ways))
+
+    def _move(self, spaces: Index, arms: Index, groups: Index) -> None:  # (S',) each
+        """Move one arm in each of these spaces."""
+        for group, sign in ((self.labels[spaces, arms], -1.0), (groups, 1.0)):
+            self._squares[spaces, group] += 2 * sign * self._sums[spaces, arms, group] + self._own[spaces, arms]
+            self._sums[spaces, :, group] += sign * self._products[spaces, :, arms]
+            self._totals[spaces, group] += sign * self._weights[arms]
+            self._sizes[spaces, group] += sign
+        self.labels[spaces, arms] = groups

@@ -1,0 +1,87 @@
+"""The likeliest groups: those of plain loops, at least as likely as both linkages, and one arm alone is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from kabc.core.scores import grouping
+from kabc.core.scores.grouping import likeliest
+from kabc.core.scores.linkage import linked
+from tests.core.scores import plain_groups
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.intp]
+
+
+def clouds(n: int, n_groups: int, seed: int) -> tuple[list[Array], Array]:
+    """Points of several spaces around the centres of their groups, which overlap, and weights."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(n_groups, size=n)
+    spaces = [0.6 * rng.normal(size=(n_groups, d))[truth] + 0.4 * rng.normal(size=(n, d)) for d in (1, 2, 3, 8)]
+    return spaces, rng.integers(2, 9, n).astype(np.float64)
+
+
+def same(some: Labels, others: Labels) -> bool:
+    return bool(np.array_equal(some[:, None] == some, others[:, None] == others))
+
+
+@pytest.mark.parametrize(("n", "n_groups"), [(4, 2), (7, 3), (9, 2), (11, 4)])
+def test_groups_are_those_of_plain_loops(n: int, n_groups: int) -> None:
+    moved = 0
+    for seed in range(6):
+        points, weights = clouds(n, n_groups, seed)
+        found, start = likeliest(points, weights, n_groups), linked(points, n_groups, "ward")
+        moved += sum(not same(*both) for both in zip(found, start, strict=True))
+        for labels, some in zip(found, points, strict=True):
+            assert same(labels, np.array(plain_groups.likeliest(some, weights.tolist(), n_groups)))
+    assert moved > 2
+
+
+@pytest.mark.parametrize(("n", "n_groups"), [(20, 3), (45, 4)])  # few and many points
+def test_groups_are_at_least_as_likely_as_those_of_both_linkages(n: int, n_groups: int) -> None:
+    points, weights = clouds(n, n_groups, 1)
+    found, starts = likeliest(points, weights, n_groups), linked(points, n_groups, "ward", "average")
+    for number, some in enumerate(points):
+        value, *others = (
+            plain_groups.log_probability(some, weights.tolist(), labels.tolist(), n_groups)
+            for labels in (found[number], starts[number], starts[len(points) + number])
+        )
+        assert value >= max(others) - 1e-8
+
+
+def test_spaces_in_parts_have_the_same_groups_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, weights = clouds(15, 3, 2)
+    whole = likeliest(points, weights, 3)
+    monkeypatch.setattr(grouping, "_AT_ONCE", 1)
+    assert np.array_equal(likeliest(points, weights, 3), whole)
+
+
+def test_points_far_from_zero_have_the_same_groups() -> None:
+    points, weights = clouds(12, 3, 3)
+    found = likeliest([some + 1e6 for some in points], weights, 3)
+    assert all(same(*both) for both in zip(found, likeliest(points, weights, 3), strict=True))
+
+
+def test_one_arm_alone_among_many_is_found_where_equal_groups_fit_a_little_better() -> None:
+    rng = np.random.default_rng(0)
+    alone = 0
+    for _ in range(20):
+        points = rng.normal(size=(24, 6)) / np.sqrt(10.0)
+        points[0, 0] += 1.4
+        (found,) = likeliest([points], np.full(24, 10.0), 2)
+        (by_ward,) = linked([points], 2, "ward")
+        alone += int((found == found[0]).sum() == 1) - int((by_ward == by_ward[0]).sum() == 1)
+    assert alone >= 8  # more often than by Ward's linkage alone
+
+
+def test_equal_points_are_never_split_and_nobody_is_left_without_a_group() -> None:
+    points = [np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]]), np.zeros((6, 2))]
+    found = likeliest(points, np.full(6, 3.0), 5)
+    assert same(found[0], np.array([0, 0, 1, 1, 1, 2]))
+    assert same(found[1], np.zeros(6, dtype=np.intp))
+
+
+def test_as_many_groups_as_points_leave_every_point_to_itself() -> None:
+    assert likeliest([np.zeros((3, 1))] * 2, np.ones(3), 3).tolist() == [[0, 1, 2]] * 2
