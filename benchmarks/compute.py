@@ -30,7 +30,7 @@ PARTS = {  # where a clock is put: module, class and function; what a check does
     "features": ["strategies.anytime.learning:Learning.read", "strategies.anytime.learning:Learning.absorb"],
     "refits": ["strategies.anytime.learning:Learning._refitted"],
     "decompositions": ["core.scores.discriminant:Moments._made_spaces"],
-    "linkage": ["core.scores.discriminant:_linkage", "core.scores.discriminant:linked"],
+    "linkage": [f"core.scores.discriminant:{name}" for name in ("_linkage", "linked", "likeliest")],
     "scorers": ["strategies.anytime.learning:Learning.rescore", "strategies.anytime.learning:Learning.guess"],
     "check of K": ["strategies.anytime.check:KCheck.look"],
 }

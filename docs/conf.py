@@ -28,6 +28,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_dmath_double_inline = True
 myst_heading_anchors = 4  # as code hosts make them, so that a link to a heading works in both places
 
+smartquotes = False  # two dashes of an option stay two dashes
 default_role = "code"  # single backticks in docstrings, as in Markdown
 autodoc_typehints = "none"  # the sections "Parameters" of docstrings have them in words
 autodoc_member_order = "bysource"

@@ -54,6 +54,8 @@ def test_the_list_for_code_hosts_names_every_page_that_is_written_by_hand() -> N
 def test_commands_settings_and_fields_are_taken_from_the_code() -> None:
     reference = part("reference")
     assert "## `kabc run`" in reference.commands() and "`--tolerance" in reference.commands()
+    assert "Example: `kabc study stop nightly --storage kabc.db`\n" in reference.commands()  # copied as it stands
+    assert "* `run`: Draw samples until the groups are known, and print them.\n" in reference.commands()  # not cut
     assert "| `delta` | number, more than 0, at most 1 | `0.05` |" in reference.settings()
     assert "## `[http]`" in reference.settings()
     assert "| `status` |" in reference.fields()

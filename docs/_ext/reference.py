@@ -5,9 +5,10 @@ Each has a page in docs/reference with its title. What the code says itself is a
 
 from __future__ import annotations
 
+import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from sphinx.application import Sphinx
 
+_WHOLE = 1_000  # characters
 _HEAD = "| {} | what it may be | {} |\n|---|---|---|\n"
 _LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "min_length": "entries: at least"}
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}
@@ -35,7 +37,17 @@ def commands() -> str:
     command = typer.main.get_command(kabc_app)
     made = get_docs_for_click(obj=command, ctx=typer.Context(command), name="kabc")
     _title, text = made.split("\n", 1)
+    for name, cut, whole in _summaries(command):
+        text = text.replace(f"* `{name}`: {cut}\n", f"* `{name}`: {whole}\n")
+    text = re.sub(r"(?m)^(Example|By URL): (.+)$", r"\1: `\2`", text)
     return text.replace("```console\n$ ", "```text\n")  # a usage is no command to be typed
+
+
+def _summaries(group: Any) -> Iterator[tuple[str, str, str]]:
+    """Each command with its summary, as it is cut for a terminal, and whole."""
+    for name, command in getattr(group, "commands", {}).items():
+        yield name, command.get_short_help_str(), command.get_short_help_str(_WHOLE)
+        yield from _summaries(command)
 
 
 def settings() -> str:

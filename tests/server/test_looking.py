@@ -6,8 +6,9 @@ import json
 import time
 from collections.abc import Hashable
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -20,6 +21,7 @@ from kabc.results.files import loaded
 from kabc.results.schema import Document
 from kabc.results.values import Assumption, Result
 from kabc.results.words import headline
+from kabc.server import lines as lines_module
 from kabc.server import views
 from kabc.server.errors import RefusedError
 from kabc.server.lines import Lines
@@ -72,6 +74,23 @@ def test_what_something_else_than_kabc_wrote_is_not_shown() -> None:
     store.end(study.record.id, 0, {"status": "decided", "groups": "many", "n_samples": -3})
     (line,) = Lines().studies(store).studies
     assert (line.status, line.so_far) == ("decided", None)
+
+
+def test_a_list_that_takes_long_to_read_comes_in_parts_the_latest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStorage()
+    for i in range(4):
+        kabc.create_study(f"night {i}", arms=["a", "b"], n_clusters=2, storage=store)
+    monkeypatch.setattr(lines_module, "_PATIENCE", -1.0)
+    lines = Lines()
+    found = lines.studies(store)
+    assert (found.studies, found.unread) == ([], 4)
+    ticks = count(0.0, 0.4)  # one look at the clock each, and one at the start
+    monkeypatch.setattr(lines_module, "_PATIENCE", 1.0)
+    monkeypatch.setattr(lines_module, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    found = lines.studies(store)
+    assert ([one.name for one in found.studies], found.unread) == (["night 2", "night 3"], 2)
+    found = lines.studies(store)
+    assert ([one.name for one in found.studies], found.unread) == ([f"night {i}" for i in range(4)], 0)
 
 
 def test_the_list_takes_the_figures_with_the_most_samples() -> None:

@@ -12,7 +12,7 @@ export interface StudyLine {
   revision: number; n_arms: number; n_rounds: number; n_samples: number; max_samples: number | null; spent: number;
   n_workers: number; so_far: SoFar | null;
 }
-export interface Studies { storage: string; now: number; studies: StudyLine[] }
+export interface Studies { storage: string; now: number; studies: StudyLine[]; unread: number }
 
 export interface WorkerView {
   name: string; host: string; alive: boolean; first_seen: number; last_seen: number; n_leases: number; n_arms: number;

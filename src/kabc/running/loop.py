@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -65,7 +66,14 @@ def blas_threads(strategy: Strategy) -> AbstractContextManager[object]:
     """
     if not getattr(strategy, "one_blas_thread", False):  # strategies of others may not have the attribute
         return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
+
+
+@cache
+def _libraries() -> Any:
+    """The BLAS libraries of this process. To find them takes milliseconds, so it is done once."""
+    import scipy.linalg  # noqa: F401 - has a library of its own, which must be there to be found
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

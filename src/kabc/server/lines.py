@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from threading import Lock
 
@@ -16,6 +17,7 @@ from kabc.storage.contract import Json, Storage
 
 _WORKERS = 200
 _LEASES = 500
+_PATIENCE = 1.0  # seconds in which studies are read that nobody has asked for before
 
 
 class Lines:
@@ -32,14 +34,19 @@ class Lines:
             self._so_far[study] = so_far
 
     def studies(self, storage: Storage) -> Studies:
-        """All of them, oldest first."""
+        """All of them, oldest first. With many that were never read, the latest ones, and how many are left."""
         with self._lock:
-            names = storage.study_names()
-            lines = {name: line for name in names if (line := self._line(storage, name)) is not None}
-            self._known = lines
+            names, until = storage.study_names(), time.monotonic() + _PATIENCE
+            found, unread = {}, 0
+            for name in reversed(names):
+                if name not in self._known and time.monotonic() > until:
+                    unread += 1
+                elif (line := self._line(storage, name)) is not None:
+                    found[name] = line
+            self._known = lines = dict(reversed(found.items()))
             there = {line.id for line in lines.values() if line.state != "ended"}
             self._so_far = {study: known for study, known in self._so_far.items() if study in there}
-            return Studies(storage=storage.url, now=storage.now(), studies=list(lines.values()))
+            return Studies(storage=storage.url, now=storage.now(), studies=list(lines.values()), unread=unread)
 
     def _line(self, storage: Storage, name: str) -> StudyLine | None:
         known = self._known.get(name)

@@ -164,7 +164,8 @@ def _record(value: Any) -> list[Any]:
     if isinstance(value, tuple):
         return ["named", name, _Values(value)]
     found = {slot: getattr(value, slot) for slot in slots_of(cls) if hasattr(value, slot)}
-    found |= getattr(value, "__dict__", {})
+    left_out = getattr(cls, "left_out", ())  # what can be made again
+    found |= {name: one for name, one in getattr(value, "__dict__", {}).items() if name not in left_out}
     return ["object", name, list(found), _Values(found.values())]
 
 

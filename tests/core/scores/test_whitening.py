@@ -51,7 +51,7 @@ def test_products_and_directions_are_those_of_the_inverse(name: str, ridge: floa
     points = np.random.default_rng(2).normal(size=(n_points, len(table)))
     inverse, noise = by_eigenvalues(table, ridge)
     made = Whitening(table, min(RIDGES))
-    factor = made.factor(ridge)
+    factor = made.factors([ridge])[0]
     whitened = solved(factor, made.turned(points))
     assert close(whitened @ whitened.T, points @ inverse @ points.T)
     assert close(made.turned_back(solved(factor, whitened, transposed=True)), points @ inverse)

@@ -10,10 +10,11 @@ import pytest
 from scipy import stats
 
 from kabc.core.arrays import Array, Index
-from kabc.core.scores.maps import Ranks, Scaled
+from kabc.core.scores.maps import FeatureMap, Ranks, Scaled
 from kabc.strategies.anytime import splits
 from kabc.strategies.anytime.doubts import LIMIT, Doubt, log_factor
-from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.study.freeze import freeze, thaw
 
 TWO_GROUPS = np.array([0, 0, 0, 0, 1, 1, 1, 1])
 WHOLE = np.array([0.0, 0, 0, 0, 5, 5, 5, 5])  # means of the arms
@@ -120,6 +121,41 @@ def test_looking_in_between_changes_nothing() -> None:
         one.follow(batches[: number + 1])
     other.follow(batches)
     assert one.log_evidence == pytest.approx(other.log_evidence, rel=1e-12)  # rounds are added up in another order
+
+
+@pytest.mark.parametrize("maps", [None, [Scaled(), Ranks()]])
+def test_what_the_learners_of_the_run_knew_is_what_doubts_learn_by_themselves(
+    maps: Sequence[FeatureMap] | None,
+) -> None:
+    batches = rounds(ODD, 30, 2)
+    learning = Learning(len(ODD), maps, keeps=True)
+    for batch in batches:
+        learning.absorb(learning.read(batch))
+        learning.rescore(np.arange(len(ODD)), np.full(len(ODD), -1), 2)
+    kept, own = Doubt(TWO_GROUPS, maps), Doubt(TWO_GROUPS, maps)
+    kept.follow(batches, learning.kept)
+    own.follow(batches)
+    assert len(learning.kept) > 5
+    assert not kept._own
+    assert own._own
+    assert kept.log_evidence == pytest.approx(own.log_evidence, rel=1e-9)
+    assert [part.tolist() for part in kept.suspects()] == [part.tolist() for part in own.suspects()]
+
+
+def test_what_is_kept_is_not_frozen_and_doubts_go_on_without_it() -> None:
+    batches = rounds(SPLIT, 20, 3)
+    learning, found = Learning(len(SPLIT), [Scaled()], keeps=True), Doubt(TWO_GROUPS, [Scaled()])
+    for number, batch in enumerate(batches):
+        learning.absorb(learning.read(batch))
+        learning.rescore(np.arange(len(SPLIT)), np.full(len(SPLIT), -1), 2)
+        if number == 9:
+            found.follow(learning.batches, learning.kept)
+            learning, found = thaw(freeze([learning, found], "here"), "here")
+            assert not learning.kept
+    found.follow(learning.batches, learning.kept)
+    whole = Doubt(TWO_GROUPS, [Scaled()])
+    whole.follow(batches)
+    assert found.log_evidence == pytest.approx(whole.log_evidence, rel=1e-9)
 
 
 def test_many_arms_are_split_as_few_are_without_a_product_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,11 @@ import itertools
 import numpy as np
 import pytest
 
+from kabc.core.evidence import betting
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.maps import Levels, Products, Ranks, Scaled
 from kabc.strategies.anytime.learning import Learning
-from kabc.strategies.anytime.wealth import Wealth, _mixed_of_many, mixed
+from kabc.strategies.anytime.wealth import Wealth, mixed
 from tests.strategies.anytime.books import block, lesson, play_round
 
 DICE = np.array([[0.0], [1.0], [5.0]])  # a law with three equally likely values
@@ -173,11 +174,12 @@ def test_what_others_write_into_the_evidence_does_not_reach_the_books() -> None:
 # ---------------------------------------------------------------- arms outside
 
 
-def test_experts_are_mixed_for_arms_outside_as_for_all() -> None:
+def test_experts_are_mixed_by_fixed_shares_of_what_they_have_won() -> None:
     rng = np.random.default_rng(0)
     factors, gains = rng.normal(0, 3, (5, 4, 6)), rng.normal(0, 400, (5, 4, 6))
     factors[0, 0] = -1e90  # all have lost everything
-    assert _mixed_of_many(factors, gains) == pytest.approx(mixed(factors, gains), rel=1e-10)
+    plain = betting.mixed_factor(factors, betting.fixed_share(gains, 0.05))
+    assert mixed(factors, gains) == pytest.approx(plain, rel=1e-10)
 
 
 def test_arms_outside_bet_the_same_in_parts_as_all_at_once() -> None:

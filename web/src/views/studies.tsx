@@ -25,7 +25,7 @@ export function StudiesPage() {
       <form class="tools" role="search" onSubmit={(event) => event.preventDefault()}>
         <label for="search">Search</label>
         <input id="search" type="search" value={search} placeholder="name or state" onInput={(event) => setSearch(event.currentTarget.value)} />
-        <span class="soft" role="status">{said(found.length, list.studies.length)}</span>
+        <span class="soft" role="status">{said(found.length, list.studies.length)}{list.unread > 0 ? `; ${count(list.unread)} more are being read` : ""}</span>
       </form>
       {list.studies.length === 0 ? (
         <p>There are no studies in <code>{list.storage}</code> yet. <code>kabc run ... --study NAME</code> makes one.</p>

@@ -22,9 +22,11 @@ import numpy as np
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.grouping import likeliest
 from kabc.core.scores.maps import FeatureMap
+from kabc.core.scores.span import Span
 from kabc.core.scores.whitening import Whitening, solved
 
 RIDGES = (1e-3, 1e-2, 1e-1)
+_FEW = 1 << 14  # arms times samples, below which a table of who drew what is multiplied
 
 
 @dataclass(frozen=True)
@@ -42,27 +44,35 @@ class Scorer:
 
 @dataclass(frozen=True)
 class Space:
-    """The features as one ridge sees them: whitened up to the ridge."""
+    """The features as one ridge sees them: whitened up to the ridge, in r coordinates of their span (`span.py`)."""
 
-    means: Array  # (N, D), whitened means of the arms
+    means: Array  # (N, r), whitened means of the arms
     ridge: float
     whitening: Whitening
-    factor: Array  # (2, D), of the ridge
+    factor: Array  # (2, r), of the ridge
+    basis: Array | None  # (D, r); None: features are their own coordinates
 
     @property
     def noise(self) -> float:
         """The mean squared length of one whitened sample."""
         return self.whitening.noise(self.ridge)
 
-    def directions(self, points: Array) -> Array:  # (k, D) -> (D, k)
+    def whitened(self, features: Array) -> tuple[Array, Array]:  # (n, D) -> (n, r), (n,)
+        """Features in this space, and the square of the part of them that is outside of the span."""
+        inside = features if self.basis is None else features @ self.basis
+        beyond = np.maximum(np.square(features).sum(axis=1) - np.square(inside).sum(axis=1), 0.0)
+        return solved(self.factor, self.whitening.turned(inside)), beyond / (self.ridge * self.whitening.unit)
+
+    def directions(self, points: Array) -> Array:  # (k, r) -> (D, k)
         """Features times these directions are the products of whitened features with these whitened points."""
         return directions([self], [points])
 
 
-def directions(spaces: Sequence[Space], points: Sequence[Array]) -> Array:  # (k_s, D) for each space -> (D, sum k)
+def directions(spaces: Sequence[Space], points: Sequence[Array]) -> Array:  # (k_s, r) for each space -> (D, sum k)
     """The directions of points in several spaces of one learner."""
     solutions = [solved(space.factor, some, transposed=True) for space, some in zip(spaces, points, strict=True)]
-    return spaces[0].whitening.turned_back(np.concatenate(solutions)).T
+    found = spaces[0].whitening.turned_back(np.concatenate(solutions)).T
+    return found if spaces[0].basis is None else spaces[0].basis @ found
 
 
 class Moments:
@@ -70,22 +80,48 @@ class Moments:
 
     by_round = False  # whether `absorb` must get one round at a time
 
-    def __init__(self, fitted: FeatureMap, n_arms: int) -> None:
-        self.map = fitted
+    def __init__(self, fitted: FeatureMap, n_arms: int, *, whole: bool = False) -> None:
+        self.map, self._whole = fitted, whole
         self.counts = np.zeros(n_arms)
-        self._sums: Array | None = None  # (N, D)
-        self._squares: Array | None = None  # (D, D)
+        self._span: Span | None = None  # known with the first samples
+        self._sums: Array | None = None  # (N, r)
+        self._squares: Array | None = None  # (r, r)
         self._spaces: list[Space] | None = None  # as `spaces` made them since the last samples
 
     def absorb(self, features: Array, arms: Index) -> None:  # (n, D), (n,)
         """Add samples of the given arms."""
         self._spaces = None
-        if self._sums is None or self._squares is None:
-            self._sums = np.zeros((len(self.counts), features.shape[1]))
-            self._squares = np.zeros((features.shape[1], features.shape[1]))
-        np.add.at(self._sums, arms, features)
+        features = self._in_span(features)
+        assert self._sums is not None
+        assert self._squares is not None
+        n_arms = len(self.counts)
+        if n_arms * len(arms) <= _FEW:
+            self._sums += (np.arange(n_arms)[:, None] == arms).astype(np.float64) @ features
+        else:
+            np.add.at(self._sums, arms, features)
         self._squares += features.T @ features
-        self.counts += np.bincount(arms, minlength=len(self.counts))
+        self.counts += np.bincount(arms, minlength=n_arms)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its features fill their space, as far as is known: then those of a map that is fitted anew do too."""
+        return self._whole if self._span is None else self._span.basis is None
+
+    def _in_span(self, features: Array) -> Array:  # (n, D) -> (n, r)
+        """Coordinates of features; what is known so far goes on in these."""
+        if self._span is None or self._sums is None or self._squares is None:
+            self._span = Span(features.shape[1], whole=self._whole)
+            found = self._span.coordinates(features)
+            self._sums, self._squares = np.zeros((len(self.counts), found.shape[1])), np.zeros((found.shape[1],) * 2)
+            return found
+        before = self._span.basis
+        found = self._span.coordinates(features)
+        if before is not None and self._span.basis is None:
+            self._sums, self._squares = self._sums @ before.T, before @ self._squares @ before.T
+        elif found.shape[1] > len(self._squares):
+            more = (0, found.shape[1] - len(self._squares))
+            self._sums, self._squares = np.pad(self._sums, ((0, 0), more)), np.pad(self._squares, more)
+        return found
 
     def spaces(self) -> list[Space]:
         """The features as each ridge sees them."""
@@ -94,13 +130,13 @@ class Moments:
         return self._spaces
 
     def _made_spaces(self) -> list[Space]:
-        means = self._means()
+        assert self._span is not None
+        means, basis = self._means(), self._span.basis
         whitening = Whitening(self._covariance(means), min(RIDGES))
         turned = whitening.turned(means)
-        factors = [whitening.factor(ridge) for ridge in RIDGES]
         return [
-            Space(solved(factor, turned), ridge, whitening, factor)
-            for ridge, factor in zip(RIDGES, factors, strict=True)
+            Space(solved(factor, turned), ridge, whitening, factor, basis)
+            for ridge, factor in zip(RIDGES, whitening.factors(RIDGES), strict=True)
         ]
 
     def _means(self) -> Array:  # (N, D)
@@ -109,8 +145,10 @@ class Moments:
 
     def _covariance(self, means: Array) -> Array:  # (N, D) -> (D, D)
         assert self._squares is not None
-        within = self._squares - (means * self.counts[:, None]).T @ means
-        return within / max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
+        assert self._sums is not None
+        within = self._squares - self._sums.T @ means
+        within /= max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
+        return within
 
 
 def scorers_of(
@@ -125,12 +163,11 @@ def scorers_of(
     labels = guessed
     if labels is None:
         labels = groups_of([space for one in learners for space in one.spaces()], counts, core, known, n_groups)
-    by_learner = np.split(labels, len(learners))
-    return [
-        scorer
-        for one, some in zip(learners, by_learner, strict=True)
-        for scorer in _scorers(one.spaces(), counts, some)
-    ]
+    weights = (labels[:, None, :] == np.arange(int(labels.max()) + 1)[:, None]) * counts  # (S, G, N)
+    shares = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1)
+    free = np.flatnonzero((counts > 0) & (labels[0] < 0))
+    by_learner = zip(learners, *(np.split(every, len(learners)) for every in (labels, shares)), strict=True)
+    return [scorer for one, own, parts in by_learner for scorer in _scorers(one.spaces(), own, parts, free)]
 
 
 def groups_of(
@@ -144,19 +181,15 @@ def groups_of(
     return labels
 
 
-def _scorers(spaces: Sequence[Space], counts: Array, labels: Index) -> list[Scorer]:  # (N,), (R, N)
-    """The discriminants of one learner. Arms without a group join the nearest one."""
-    numbers = np.arange(int(labels.max()) + 1)
-    weights = (labels[:, None, :] == numbers[:, None]) * counts  # (R, G, N)
-    total = weights.sum(axis=2, keepdims=True)
+def _scorers(spaces: Sequence[Space], labels: Index, shares: Array, free: Index) -> list[Scorer]:  # (R, N), (R, G, N)
+    """The discriminants of one learner, whose groups have these shares of arms. Arms in `free` join the nearest one."""
     means = np.stack([space.means for space in spaces])
-    centres = weights @ means / np.maximum(total, 1)  # (R, G, D)
+    centres = shares @ means  # (R, G, r)
     offsets = 0.5 * np.square(centres).sum(axis=2)
-    free = np.flatnonzero((counts > 0) & (labels[0] < 0))
     if len(free):
         nearness = means[:, free] @ centres.transpose(0, 2, 1) - offsets[:, None, :]
-        none = numbers > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
+        none = np.arange(centres.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
         nearness = np.where(none[:, None, :], -np.inf, nearness)
         labels[:, free] = nearness.argmax(axis=2)
-    found = directions(spaces, list(centres)).reshape(-1, len(spaces), len(numbers))
+    found = directions(spaces, list(centres)).reshape(-1, *centres.shape[:2])
     return [Scorer(found[:, one], offsets[one], labels[one]) for one in range(len(spaces))]

@@ -177,8 +177,12 @@ class Fourier(Derived):
         return replace(self, base=past.base, waves=_waves(past.columns, self.n_features) / (self.scale * past.typical))
 
     def of(self, values: Array) -> Array:
-        phases = values @ self.waves
-        return np.asarray(np.concatenate([np.cos(phases), np.sin(phases)], axis=1) / np.sqrt(self.waves.shape[1]))
+        phases, half = values @ self.waves, self.waves.shape[1]
+        features = np.empty((len(values), 2 * half))
+        np.cos(phases, out=features[:, :half])
+        np.sin(phases, out=features[:, half:])
+        features /= np.sqrt(half)
+        return features
 
 
 @lru_cache(maxsize=16)

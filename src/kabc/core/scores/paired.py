@@ -26,8 +26,8 @@ class PairedMoments(Moments):
 
     by_round = True
 
-    def __init__(self, fitted: FeatureMap, n_arms: int) -> None:
-        super().__init__(fitted, n_arms)
+    def __init__(self, fitted: FeatureMap, n_arms: int, *, whole: bool = False) -> None:
+        super().__init__(fitted, n_arms, whole=whole)
         self._links = np.zeros((n_arms, n_arms))
         self._n_matches = 0
 

@@ -13,6 +13,7 @@ of each ridge next to none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -37,7 +38,6 @@ class Whitening:
 
     def __init__(self, covariance: Array, smallest_ridge: float) -> None:  # (D, D)
         self._width = len(covariance)
-        self._eigenvalues: Array | None = None  # made on first use
         self._reduce(covariance)
         if _lapack().dpttrf(self._diagonal + _ROUNDING * smallest_ridge * self.unit, self._beside)[2]:
             values, vectors = np.linalg.eigh(covariance)
@@ -47,7 +47,8 @@ class Whitening:
         wide = np.pad(covariance, (0, self._wider)) if self._wider else covariance
         n, by_number = len(wide), 2
         reduced, self._diagonal, self._beside, self._tau, _ = _lapack().dsytrd(wide.T, lower=1, lwork=_AT_ONCE * n)
-        self._reflections = np.asfortranarray(reduced[1:, :-1])
+        # All but the first row and the last column, without a copy: in memory a column ends where the next one starts.
+        self._reflections = reduced.ravel(order="F")[1 : 1 + n * (n - 1)].reshape(n, n - 1, order="F")
         largest = _lapack().dstebz(self._diagonal, self._beside, by_number, 0.0, 0.0, n, n, 0.0, "B")[1][0]
         self.unit = max(float(largest), _SMALLEST)
 
@@ -71,19 +72,24 @@ class Whitening:
         found[:, 1:] = _lapack().dormqr("L", which, self._reflections, self._tau, points.T[1:], max(1, room))[0].T
         return found
 
-    def factor(self, ridge: float) -> Array:  # (2, D)
-        """B, as LAPACK keeps it: the diagonal, and the numbers below."""
-        squares, below, _ = _lapack().dpttrf(self._diagonal + ridge * self.unit, self._beside)
-        made = np.zeros((2, len(squares)), order="F")
-        made[0] = np.sqrt(squares)
-        made[1, :-1] = below * made[0, :-1]
-        return made
+    def factors(self, ridges: Sequence[float]) -> list[Array]:  # (2, D) each
+        """B of each ridge, as LAPACK keeps it: the diagonal, and the numbers below."""
+        made = np.zeros((len(ridges), len(self._diagonal), 2))
+        for one, ridge in zip(made, ridges, strict=True):
+            one[:, 0], one[:-1, 1], _ = _lapack().dpttrf(self._diagonal + ridge * self.unit, self._beside)
+        np.sqrt(made[:, :, 0], out=made[:, :, 0])
+        made[:, :-1, 1] *= made[:, :-1, 0]
+        return [one.T for one in made]
 
     def noise(self, ridge: float) -> float:
-        """The mean squared length of a whitened sample: the sum of lambda / (lambda + gamma)."""
-        if self._eigenvalues is None:
-            self._eigenvalues = np.maximum(_lapack().dsterf(self._diagonal, self._beside)[0], 0.0)
-        return float((self._eigenvalues / (self._eigenvalues + ridge * self.unit)).sum())
+        """The mean squared length of a whitened sample: the trace of C (C + gamma)^-1."""
+        diagonal, beside = self._diagonal + ridge * self.unit, self._beside
+        # A diagonal entry of the inverse of T + gamma is one over p + q less the entry itself, where p and q are the
+        # pivots of elimination from above and from below.
+        from_above, _, _ = _lapack().dpttrf(diagonal, beside)
+        from_below, _, _ = _lapack().dpttrf(diagonal[::-1], beside[::-1])
+        inverse = 1 / (from_above + from_below[::-1] - diagonal)
+        return float(len(diagonal) - ridge * self.unit * inverse.sum())
 
 
 def solved(factor: Array, points: Array, *, transposed: bool = False) -> Array:  # (2, D), (n, D) -> (n, D)

@@ -48,6 +48,7 @@ class Studies(Model):
     storage: str = Field(description="where they are kept, without a password")
     now: float
     studies: list[StudyLine]
+    unread: Count = Field(description="older ones that are not in the list yet: ask again soon")
 
 
 class TicketCounts(Model):

@@ -17,7 +17,7 @@ was drawn since the partition was settled, the smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -25,8 +25,8 @@ import numpy as np
 from kabc.core.arrays import Counts, Index, Mask
 from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime import pace
-from kabc.strategies.anytime.doubts import LIMIT, Doubt
-from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.doubts import LIMIT, NOTHING, Doubt
+from kabc.strategies.anytime.learning import Batch, Known
 from kabc.strategies.anytime.shuffles import Shuffles
 
 Verdict = Literal["passed", "open", "doubtful"]
@@ -83,10 +83,12 @@ class KCheck:
         self._arms = np.sort(arms)
         self._some = np.sort(order[:MOST_ARMS]) if len(order) > MOST_ARMS else None
 
-    def look(self, labels: Index, batches: Sequence[Batch], dry: Mask) -> Verdict:  # (N,), -1: in no group yet; (N,)
-        """Look once more, after a round that left this partition."""
+    def look(
+        self, labels: Index, batches: Sequence[Batch], dry: Mask, kept: Mapping[int, Known] = NOTHING
+    ) -> Verdict:  # (N,), -1: in no group yet; (N,)
+        """Look once more, after a round that left this partition; `kept` is what learners knew after some rounds."""
         labels = self._labels = _in_order(labels)
-        self._take(labels, batches)
+        self._take(labels, batches, kept)
         n_samples = sum(len(batch.samples) for batch in batches)
         if np.count_nonzero(labels >= 0) != self._n_labelled:
             self._n_labelled, self._settled_at, self._n_doubted = int(np.count_nonzero(labels >= 0)), n_samples, 0
@@ -97,13 +99,16 @@ class KCheck:
         self._open = verdict == "open"
         return verdict
 
-    def _take(self, labels: Index, batches: Sequence[Batch]) -> None:  # (N,)
+    def _take(self, labels: Index, batches: Sequence[Batch], kept: Mapping[int, Known]) -> None:  # (N,)
         """Bring the evidence against this partition up to date."""
         groups = _in_order(labels[self._arms])
         some = labels if self._some is None else _in_order(labels[self._some])
         if self._doubt is None or (self._doubt.labels != some).any():
             self._doubt = Doubt(some, self._maps, self._block, paired=self._paired)
-        self._doubt.follow(batches if self._some is None else self._of_some(batches, len(labels)))
+        if self._some is None:
+            self._doubt.follow(batches, kept)
+        else:
+            self._doubt.follow(self._of_some(batches, len(labels)))
         if self._paired:
             return
         if self._shuffles is None or (self._shuffles.groups != groups).any():

@@ -20,37 +20,47 @@ Half of the evidence about K is X_D. The other half comes from shuffling samples
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index
 from kabc.core.evidence import betting
 from kabc.core.scores.discriminant import RIDGES, Moments
-from kabc.core.scores.maps import FeatureMap
+from kabc.core.scores.maps import FeatureMap, all_features
 from kabc.core.scores.paired import centred
-from kabc.strategies.anytime.learning import Batch, fitted_maps, moments_of, seen_by, teach
+from kabc.strategies.anytime.learning import Batch, Known, fitted_maps, is_fit_due, is_kept, moments_of, teach
 from kabc.strategies.anytime.splits import KINDS, Splits, guessed
 
 LIMIT = 20.0  # evidence: a right K is ever doubted with probability at most 1/20 (Proposition 17.3)
-_GROWTH = 1.4  # samples at a guess over those at the guess before
 _SCALES = (0.1, 0.3, 1.0)  # of a score: guesses from few samples in many dimensions are too sure
 _FADING = 0.2  # of what an expert has won before, when guesses are made anew
 _SHARE = 0.05  # part of the experts' weights that is dealt out evenly at each guess
+NOTHING: Mapping[int, Known] = MappingProxyType({})
 
 
 class Doubt:
-    """The evidence that a group of one fixed partition is two, brought up to date batch by batch."""
+    """The evidence that a group of one fixed partition is two, brought up to date batch by batch.
+
+    Guesses rest on what the learners of the run knew at the time (`Learning.kept`). Where that is not kept, it is made
+    again from the samples, and is the same.
+    """
+
+    left_out = ("_kept",)  # of frozen states
 
     def __init__(
         self, labels: Index, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False
     ) -> None:  # (N,), -1: in no group
         self.labels = labels
         self._maps, self._block, self._paired = maps, block, paired
-        self._learners: tuple[Moments, ...] = ()
+        self._kept = NOTHING  # by the number of rounds
+        self._own: tuple[Moments, ...] = ()  # learners that know the first rounds, where nothing is kept
+        self._n_taught = self._n_fit = 0  # how many rounds, and with how many of them maps were fitted
+        self._fitted: tuple[FeatureMap, ...] = ()  # maps at the guess
         self._splits: list[Splits] = []  # for each learner
         self._seen: list[Batch] = []
-        self._n_seen = self._n_fitted = self._n_guessed = 0
+        self._n_seen = self._n_guessed = 0
         self._gains: Array = np.zeros(0)  # (E,), before the guess
         self._since: Array = np.zeros(0)  # (E,), since the guess
         self._before = 0.0  # log evidence before the guess
@@ -63,17 +73,16 @@ class Doubt:
         won = float(betting.mixture(self._since, betting.fixed_share(self._gains, _SHARE)))
         return self._before + won
 
-    def follow(self, batches: Sequence[Batch]) -> None:
-        """Take in all batches of the run that are new."""
+    def follow(self, batches: Sequence[Batch], kept: Mapping[int, Known] = NOTHING) -> None:
+        """Take in all batches of the run that are new; `kept` is what learners knew after some of its rounds."""
+        self._kept = kept
         for some in self._up_to_guesses(batches[len(self._seen) :]):
-            features = seen_by(self._learners, np.concatenate([batch.samples for batch in some]))
-            if self._splits:
-                self._since = self._since + self._log_factors(some, features)  # (17.1), bet before it is learnt from
+            self._guess_if_due()
+            if self._splits:  # bet before it is learnt from
+                features = all_features(self._fitted, np.concatenate([batch.samples for batch in some]))
+                self._since = self._since + self._log_factors(some, features)  # (17.1)
             self._seen += some
             self._n_seen += sum(len(batch.samples) for batch in some)
-            teach(self._learners, some, features)
-            if self._is_guess_due(self._n_seen):
-                self._guess()
 
     def _up_to_guesses(self, batches: Sequence[Batch]) -> Iterator[list[Batch]]:
         """The rounds between two guesses, which are bet on together."""
@@ -89,10 +98,11 @@ class Doubt:
             yield some
 
     def _is_guess_due(self, n_seen: int) -> bool:
-        return n_seen >= _GROWTH * self._n_guessed
+        return is_kept(n_seen, self._n_guessed)
 
     def suspects(self) -> tuple[Index, Index]:
         """The two parts that the best expert sees in the group that looks most like two; the smaller one first."""
+        self._guess_if_due()
         if not self._splits:
             return self.labels[:0], self.labels[:0]
         best = int((self._gains + self._since)[:-1].argmax())
@@ -140,26 +150,46 @@ class Doubt:
         """The largest score that is believed. One sample must not ruin an expert."""
         return math.log1p(self._n_guessed)
 
+    def _guess_if_due(self) -> None:
+        """Guess, once there is something to bet on: the last guess of a run would be in vain."""
+        if self._n_seen and self._is_guess_due(self._n_seen):
+            self._guess()
+
     def _guess(self) -> None:
         """Guess from all samples so far how groups could be split."""
         self._before = self.log_evidence
         self._gains = _FADING * self._gains + self._since
-        self._refit()
-        self._splits = guessed(self._learners, self.labels)
+        known = getattr(self, "_kept", NOTHING).get(len(self._seen)) or self._learnt()
+        self._fitted, self._splits = known.maps, guessed(known.spaces, known.counts, self.labels)
         self._n_guessed = self._n_seen
         n_experts = len(self._splits) * self._n_bets + 1  # the last one never bets
         self._since = np.zeros(n_experts)
         if len(self._gains) != n_experts:
             self._gains = np.zeros(n_experts)
 
-    def _refit(self) -> None:
-        """Fit maps anew, once there are twice as many samples as at the last fit."""
-        if self._n_seen >= 2 * self._n_fitted:
-            past = np.concatenate([batch.samples for batch in self._seen])
+    def _learnt(self) -> Known:
+        """What learners of a run know after the rounds so far: taught as `Learning` teaches its own."""
+        n_fit = _last_fit(self._seen)
+        if n_fit != self._n_fit:
+            past = np.concatenate([batch.samples for batch in self._seen[:n_fit]])
             maps = fitted_maps(past, self._maps, self._block)
-            self._learners = tuple(moments_of(one, len(self.labels), self._paired) for one in maps)
-            teach(self._learners, self._seen)
-            self._n_fitted = self._n_seen
+            self._own = tuple(moments_of(one, len(self.labels), self._paired) for one in maps)
+            teach(self._own, self._seen[:n_fit])
+            self._n_taught = self._n_fit = n_fit
+        for batch in self._seen[self._n_taught :]:
+            teach(self._own, [batch])
+        self._n_taught = len(self._seen)
+        return Known.of(self._own)
+
+
+def _last_fit(batches: Sequence[Batch]) -> int:
+    """After how many of these rounds maps were fitted last."""
+    found = n_samples = n_fitted = 0
+    for number, batch in enumerate(batches, 1):
+        n_samples += len(batch.samples)
+        if is_fit_due(n_samples, n_fitted):
+            found, n_fitted = number, n_samples
+    return found
 
 
 def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:  # (n, T), (n, T), (n,) -> (T,)

@@ -61,6 +61,7 @@ class Inference:
         self.search: screening.Search | None = None  # of arms that stood out
         self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
         self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
+        self._last_forced: tuple[list[int], Mask, Forced] | None = None  # known places, pairs told apart, what follows
         self._begin(order)
 
     def _begin(self, order: Index) -> None:
@@ -108,7 +109,7 @@ class Inference:
     def _core_arms(self) -> Index:
         """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
         if self.search is not None and not self.dry[self.search.arms].any():
-            return np.sort(self.search.arms)
+            return np.sort(self.search.wanted(self.wealth.apart_among(self.search.arms)))
         trusted = self.review.trusted
         wanted = self.live[:0] if trusted is None else trusted.wanted(self._apart(trusted), self.dry)
         return wanted if len(wanted) else np.sort(self.live)
@@ -238,7 +239,10 @@ class Inference:
         """What the pairs told apart force about the core."""
         known = self.met if not self.dry.any() else ()
         places = [int(np.flatnonzero(self.core.arms == arm)[0]) for arm in known]
-        found = forced_partition(self.wealth.apart_in_core, self.n_clusters, representatives=places)
+        apart, last = self.wealth.apart_in_core, self._last_forced
+        if last is None or last[0] != places or not np.array_equal(apart, last[1]):
+            last = places, apart, forced_partition(apart, self.n_clusters, representatives=places)
+        self._last_forced, found = last, last[2]
         self.at_least = max(self.at_least, found.n_groups_at_least)
         return found
 
@@ -261,22 +265,23 @@ class Inference:
             self._look_outside()
         return seen.complete
 
-    def _look_outside(self) -> None:
+    def _look_outside(self, *, closer: bool = False) -> None:
         """Look for arms that fit into none of the groups found so far; those that do not join the core.
 
-        If none stands out, all arms outside get more samples, and in the end the core is widened at random.
+        If none stands out, or `closer`, all arms outside get more samples, and in the end the core is widened at
+        random.
         """
         if len(self._not_looked_at):
             return  # some were set aside, the others are drawn first
         outside, learning, labels = self._outside, self.learning, self.groups_found
         held = int(learning.counts[outside].min()) if len(outside) else 0
         missing, odd = (self.n_clusters or 0) - int(labels.max()) - 1, outside[:0]
-        if held >= screening.FIRST:
-            known = learning.of_learners(labels)
-            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing)
+        if held >= screening.FIRST and not closer:
+            known, most = learning.of_learners(labels), screening.most_at_once(len(outside), held, self.core.size)
+            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing, most)
         self.look, self.search = None, None
         if len(odd):
-            self.search = screening.Search(labels, self.met, odd)
+            self.search = screening.Search(labels, self.met, odd, held)
             self._widen(self.core.joined(odd))
         else:
             self.look = screening.next_look(held, self.core.patience) if len(outside) else None
@@ -285,13 +290,15 @@ class Inference:
 
     def _met(self, search: screening.Search) -> bool:
         """Whether the arms that stood out complete the groups. Looks again if they do not."""
-        labels, standing = search.found(self.wealth.apart_among(search.arms))
+        apart = self.wealth.apart_among(search.arms)
+        labels, standing = search.found(apart)
         complete = len(standing) >= (self.n_clusters or 0)
-        if not complete and not search.is_over(self.learning.counts, self.core.patience):
+        if not complete and not search.is_over(apart, self.learning.counts, self.core.patience):
             return False
+        nothing_new = len(standing) == len(self.met)
         self.groups_found, self.met, self.search = labels, standing, None
         if not complete:
-            self._look_outside()
+            self._look_outside(closer=nothing_new)
         return complete
 
     def _widen(self, core: Core) -> None:
@@ -307,7 +314,7 @@ class Inference:
         """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
         if self.check is None:
             return True
-        verdict = self.check.look(labels, self.learning.batches, self.dry)
+        verdict = self.check.look(labels, self.learning.batches, self.dry, self.learning.kept)
         if verdict == "open" and not self._can_look_again():
             verdict = "doubtful" if self.check.doubted else "passed"
         if verdict == "doubtful":

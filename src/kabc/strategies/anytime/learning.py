@@ -26,6 +26,8 @@ from kabc.strategies.anytime.far import FarArms
 _MANY = 2_000  # arms; of more, those outside the core are not remembered one by one
 _MOST_FITTED = 200_000  # samples that feature maps are fitted on
 _AT_ONCE = 1 << 13  # samples whose features are in memory together
+KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
+_MOST_KEPT = 64  # arms; of more, it would take too much memory
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
 
@@ -80,6 +82,31 @@ class Lesson:
     refitted: tuple[Moments, ...]  # learners with new maps that know this batch already; empty if it is too early
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What all learners knew at some time."""
+
+    maps: tuple[FeatureMap, ...]
+    spaces: tuple[Sequence[Space], ...]  # of each learner
+    counts: Array  # (N,), samples of each arm
+
+    @classmethod
+    def of(cls, learners: Sequence[Moments]) -> Known:
+        """What they know now. All have seen the same samples."""
+        maps, spaces = tuple(one.map for one in learners), tuple(one.spaces() for one in learners)
+        return cls(maps, spaces, learners[0].counts.copy())
+
+
+def is_fit_due(n_samples: int, n_fitted: int) -> bool:
+    """Whether maps are fitted anew: there are twice as many samples as at the last fit."""
+    return n_samples >= 2 * n_fitted
+
+
+def is_kept(n_samples: int, n_kept: int) -> bool:
+    """Whether it is time to look at what the learners know, for doubts about K."""
+    return n_samples >= KEPT_GROWTH * n_kept
+
+
 def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> tuple[FeatureMap, ...]:  # (n, block x d)
     """These maps, or the usual ones, fitted on samples so far; features are averaged over a block."""
     chosen = default_maps(past.shape[1] // block) if maps is None else maps
@@ -88,9 +115,10 @@ def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> t
     return all_fitted([Averaged(one, block) for one in chosen] if block > 1 else chosen, past)
 
 
-def moments_of(fitted: FeatureMap, n_arms: int, paired: bool) -> Moments:
-    """A learner that knows nothing yet."""
-    return PairedMoments(fitted, n_arms) if paired else Moments(fitted, n_arms)
+def moments_of(fitted: FeatureMap, n_arms: int, paired: bool, before: Moments | None = None) -> Moments:
+    """A learner that knows nothing yet, and takes the place of the one `before`."""
+    whole = before is not None and before.is_whole
+    return PairedMoments(fitted, n_arms, whole=whole) if paired else Moments(fitted, n_arms, whole=whole)
 
 
 def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Sequence[Array] | None = None) -> None:
@@ -129,9 +157,21 @@ class Learning:
     """Samples, learners and scorers. Only `absorb` and `rescore` change it.
 
     `paired`: the k-th samples of all arms of a round share something, and every arm of a round has as many.
+    `keeps`: what the learners knew is kept from time to time, for doubts about K (`doubts.py`). It is not part of a
+    frozen state: it can be made again from the samples.
     """
 
-    def __init__(self, n_arms: int, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False) -> None:
+    left_out = ("_kept",)  # of frozen states
+
+    def __init__(
+        self,
+        n_arms: int,
+        maps: Sequence[FeatureMap] | None,
+        block: int = 1,
+        *,
+        paired: bool = False,
+        keeps: bool = False,
+    ) -> None:
         self.counts: Counts = np.zeros(n_arms, dtype=np.int64)  # samples (blocks, if they are blocks) of each arm
         self.paired = paired
         self._block = block
@@ -144,6 +184,8 @@ class Learning:
         self._grouped: tuple[list[int], int, Index] | None = None  # what `_all_groups` found between two rounds
         self._is_open = True  # whether the last scores had to find their groups by themselves
         self._far: FarArms | None = None  # with many arms: who is outside the core
+        self._keeps, self._n_kept = keeps and n_arms <= _MOST_KEPT, 0
+        self._kept: dict[int, Known] = {}
 
     def begin(self, core: Index, n_groups: int | None) -> None:  # (C,)
         """These arms are compared with each other from now on; there are `n_groups` groups, if that is known.
@@ -187,6 +229,18 @@ class Learning:
         """All rounds so far."""
         return self._batches
 
+    @property
+    def kept(self) -> dict[int, Known]:
+        """What the learners knew after this many rounds, at some times; another state may have less of it."""
+        if not hasattr(self, "_kept"):  # it was frozen
+            self._kept = {}
+        return self._kept
+
+    def _keep(self) -> None:
+        if self._keeps and is_kept(self.n_samples, self._n_kept):
+            self._n_kept = self.n_samples
+            self.kept[len(self._batches)] = Known.of(self.learners)
+
     def samples(self, *later: Batch) -> tuple[Array, Index]:  # -> (n, d), (n,)
         """All samples in the order they were told, with their arms; then those of later batches."""
         batches = [*self._batches, *later]
@@ -217,12 +271,15 @@ class Learning:
         return Lesson(batch, seen_by(self.learners, batch.samples), ())
 
     def _refitted(self, batch: Batch) -> tuple[Moments, ...]:
-        """Learners with maps fitted anew, once there are twice as many samples as at the last fit."""
-        if self.n_samples + len(batch.samples) < 2 * self._n_fitted:
+        """Learners with maps fitted anew, if that is due."""
+        if not is_fit_due(self.n_samples + len(batch.samples), self._n_fitted):
             return ()
         past, _ = self.samples(batch)
         maps = fitted_maps(past, self._maps, self._block)
-        learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
+        before = self.learners or [None] * len(maps)
+        learners = tuple(
+            moments_of(one, self._n_rows, self.paired, other) for one, other in zip(maps, before, strict=True)
+        )
         teach(learners, self._known([*self._batches, batch]))
         return learners
 
@@ -277,6 +334,7 @@ class Learning:
         groups = self._all_groups(core, n_groups) if self._is_open else None
         self.scorers = tuple(scorers_of(self.learners, core, known, n_groups, groups))
         self._grouped = None
+        self._keep()
 
     def _learn_groups(self, known: Index) -> None:  # (N,)
         """From now on arms whose group has become clear are known by it."""

@@ -16,6 +16,8 @@ learn what to bet on. A look compares all samples at once, so it sees more in sh
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -101,14 +103,14 @@ def _whitened(features: Array, groups: Index) -> Array:  # (n, D), (n,) -> (n, D
     sizes = np.diff(starts, append=len(groups))
     centred = features - np.repeat(np.add.reduceat(features, starts) / sizes[:, None], sizes, axis=0)
     whitening = Whitening(centred.T @ centred / len(centred), _RIDGE)
-    return solved(whitening.factor(_RIDGE), whitening.turned(centred))
+    return solved(whitening.factors([_RIDGE])[0], whitening.turned(centred))
 
 
 def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np.random.Generator) -> float:
     """p: the rank of T of the samples among that many shuffles within groups, and the samples themselves."""
     orders = np.argsort(groups + rng.random((shuffles + 1, len(groups))), axis=1)  # groups follow each other
     orders[0] = np.arange(len(groups))
-    spread = np.concatenate([_spreads(one, groups[::n], n, orders) for one in points])  # (Q, shuffles + 1)
+    spread = _spreads(points, groups[::n], n, orders)  # (Q, shuffles + 1)
     centre, variance = spread.mean(axis=1, keepdims=True), spread.var(axis=1, keepdims=True)
     varied = (variance > 1e-20 * np.square(centre))[:, 0]
     if not varied.any():
@@ -122,23 +124,28 @@ def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np
     return float(np.mean(total >= total[0] * (1 - _ROUNDING)))
 
 
-def _spreads(points: Array, groups: Index, n: int, orders: Index) -> Array:  # (C n, D), (C,), (B, C n) -> (G, B)
-    """The largest variance along a line of the means of a group's arms, for each group of several arms."""
-    at_once = max(1, _AT_ONCE // points.size)
+def _spreads(points: Sequence[Array], groups: Index, n: int, orders: Index) -> Array:  # M of (C n, D), (C,), (B, C n)
+    """The largest variance along a line of the means of a group's arms: (M G, B), for each group of several arms."""
+    starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()  # groups follow each other
+    inside = [slice(*ends) for ends in pairwise([*starts, len(groups)]) if ends[1] - ends[0] > 1]
+    at_once = max(1, _AT_ONCE // max(one.size for one in points))
     parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
-    means = np.concatenate([_means(points, part, n) for part in parts])
+    return np.concatenate([_spread(points, inside, _averages(part, n), len(groups)) for part in parts], axis=1)
+
+
+def _spread(points: Sequence[Array], inside: Sequence[slice], averages: Any, n_arms: int) -> Array:
     found = []
-    for group in np.unique(groups):
-        inside = means[:, groups == group]
-        if inside.shape[1] > 1:
-            found.append(np.linalg.eigvalsh(inside @ inside.transpose(0, 2, 1))[:, -1])
+    for one in points:
+        means = (averages @ one).reshape(-1, n_arms, one.shape[1])  # (B, C, D)
+        for arms in inside:
+            some = means[:, arms]
+            found.append(np.linalg.eigvalsh(some @ some.transpose(0, 2, 1))[:, -1])
     return np.array(found)
 
 
-def _means(points: Array, orders: Index, n: int) -> Array:  # (C n, D), (B, C n) -> (B, C, D)
-    """The mean of every n points that follow each other, in each order."""
+def _averages(orders: Index, n: int) -> Any:  # (B, C n) -> (B C, C n), sparse
+    """A table that takes the mean of every n points that follow each other, in each order."""
     from scipy.sparse import csr_array  # loaded on first use
 
     each = np.arange(0, orders.size + 1, n)
-    table = csr_array((np.full(orders.size, 1 / n), orders.ravel(), each), shape=(len(each) - 1, len(points)))
-    return np.asarray(table @ points).reshape(len(orders), -1, points.shape[1])
+    return csr_array((np.full(orders.size, 1 / n), orders.ravel(), each), shape=(len(each) - 1, orders.shape[1]))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
-from kabc.core.scores.discriminant import Moments, Space, directions
+from kabc.core.scores.discriminant import Space, directions
 from kabc.core.scores.linkage import linked
 
 KINDS = 2  # the oddest arm against all others; two parts
@@ -42,10 +42,9 @@ class Splits:
         return np.asarray(all_groups[np.arange(len(features)), :, groups])
 
 
-def guessed(learners: Sequence[Moments], labels: Index) -> list[Splits]:  # (N,)
+def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> list[Splits]:  # (N,), (N,)
     """Guesses of each learner; labels are -1 for arms that are in no group. All learners have seen the same samples."""
-    spaces = [learner.spaces() for learner in learners]
-    every, counts = [space for some in spaces for space in some], learners[0].counts
+    every = [space for some in spaces for space in some]
     noise = np.array([space.noise for space in every])
     n_groups = int(labels.max()) + 1
     sides = np.zeros((len(every), KINDS, len(labels)), dtype=np.intp)

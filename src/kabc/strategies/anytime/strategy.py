@@ -125,7 +125,7 @@ class AnytimeKABC(Stepwise):
             self.n_clusters,
             self.delta,
             order=np.random.default_rng(whole_number("seed", seed, 0)).permutation(self.n_arms),
-            learning=Learning(self.n_arms, maps, self.block, paired=self.paired),
+            learning=Learning(self.n_arms, maps, self.block, paired=self.paired, keeps=checked),
             check=KCheck(maps, self.block, paired=self.paired) if checked else None,
             stalling=Stalling(self.n_arms, self.patience) if self.n_clusters is None and self.patience else None,
         )

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index, Mask
-from kabc.core.evidence import betting
 from kabc.core.evidence.blocks import Block
 from kabc.core.evidence.pairs import Evidence
 
@@ -29,12 +28,10 @@ _SHARE = 0.05  # part of the experts' weights that is dealt out evenly in each r
 
 
 def mixed(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (...)
-    """One bet of all experts; each has a weight by what it has won before."""
-    return betting.mixed_factor(log_factors, betting.fixed_share(gains, _SHARE))
+    """One bet of all experts; each has a weight by what it has won before.
 
-
-def _mixed_of_many(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (...)
-    """The same with few passes over large arrays."""
+    This is `betting.mixed_factor` with the weights of `betting.fixed_share`, with few passes over large arrays.
+    """
     weights = np.exp(gains - gains.max(axis=-1, keepdims=True))
     weights *= (1 - _SHARE) / weights.sum(axis=-1, keepdims=True)
     weights += _SHARE / gains.shape[-1]  # they sum to 1, and were fixed before the round
@@ -146,7 +143,7 @@ class Wealth:
         log_factors = block.pairs(partners[answer])[outside]  # (O, P, E)
         rows, columns = arms[outside], columns[answer]
         at, own = np.ix_(rows, columns), np.ix_(rows, slot[columns])
-        factors = _mixed_of_many(log_factors, self.far[own] + common)
+        factors = mixed(log_factors, self.far[own] + common)
         self.log[at] += factors
         self.far[own] += log_factors
         self.best[at] = np.maximum(self.best[at], self.log[at])
