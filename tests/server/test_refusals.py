@@ -277,7 +277,7 @@ def refused_to_start(folder: Path, *options: object) -> str:
     open_storage(place).close()
     command = [*KABC, "serve", "--storage", place, "--json", *options]
     with running(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=200)
     assert process.returncode == 2
     return str(json.loads(out)["error"])
 

@@ -202,6 +202,6 @@ def test_workers_by_url_wait_for_a_server_that_is_started_again(folder: Path) ->
 def test_the_command_line_needs_a_token_in_the_environment() -> None:
     words = ["worker", "--server", "http://127.0.0.1:9", "--study", "x", "--command", "a=echo 1", "--json"]
     environment = {name: value for name, value in os.environ.items() if name != "KABC_TOKEN"}
-    done = subprocess.run([*KABC, *words], capture_output=True, text=True, env=environment, timeout=60, check=False)
+    done = subprocess.run([*KABC, *words], capture_output=True, text=True, env=environment, timeout=200, check=False)
     assert done.returncode == 2
     assert "set KABC_TOKEN to a token of scope tell" in done.stderr

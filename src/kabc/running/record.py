@@ -15,6 +15,7 @@ from kabc.running.snapshots import Snapshot
 _MOST_ROWS = 500  # of an arm
 _MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
 _FEWEST_ROWS = 20  # of an arm, however many arms and columns
+_MOST_BLOCKS = 4  # of an arm
 _MOST_ARMS = 40  # pictures of pairs over time cannot show more
 _MOST_ROUNDS = 256
 _DOUBLE = 8  # bytes
@@ -28,6 +29,13 @@ def rows_of(samples: ArrayLike) -> NDArray[Any] | None:  # -> (n, d)
     except ValueError:
         return None
     return rows.reshape(len(rows), -1) if rows.ndim in (1, 2) and rows.size else None
+
+
+def together(blocks: list[NDArray[Any]], rows: NDArray[Any]) -> None:  # (m, d) each, (n, d)
+    """Add rows to the blocks of an arm, and make one block of several: each has a price, and there are many arms."""
+    blocks.append(rows)
+    if len(blocks) >= _MOST_BLOCKS:
+        blocks[:] = [np.concatenate(blocks)]
 
 
 class Kept:
@@ -48,7 +56,7 @@ class Kept:
         most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))
         rows = rows[: max(0, most - self._rows[arm])].copy()
         if len(rows):
-            self._blocks[arm].append(rows)
+            together(self._blocks[arm], rows)
             self._rows[arm] += len(rows)
 
     def by_name(self, names: Sequence[Hashable]) -> dict[Hashable, NDArray[Any]]:  # each (m, d)

@@ -22,7 +22,7 @@ from kabc.core.streams import rngs_of
 from kabc.core.words import counted, in_short, percent
 from kabc.results.values import Assumption
 from kabc.results.words import FEW_SAMPLES
-from kabc.running.record import rows_of
+from kabc.running.record import rows_of, together
 
 ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
 DEPENDENT = "samples depend on each other"
@@ -81,7 +81,7 @@ class Watch:
             return
         rows = self._thinned(arm, watched_columns(given))
         if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
-            self._seen[arm].append(rows)
+            together(self._seen[arm], rows)
             self._kept[arm] += len(rows)
 
     @property

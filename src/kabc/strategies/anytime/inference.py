@@ -109,7 +109,7 @@ class Inference:
     def _core_arms(self) -> Index:
         """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
         if self.search is not None and not self.dry[self.search.arms].any():
-            return np.sort(self.search.arms)
+            return np.sort(self.search.wanted(self.wealth.apart_among(self.search.arms)))
         trusted = self.review.trusted
         wanted = self.live[:0] if trusted is None else trusted.wanted(self._apart(trusted), self.dry)
         return wanted if len(wanted) else np.sort(self.live)
@@ -265,22 +265,23 @@ class Inference:
             self._look_outside()
         return seen.complete
 
-    def _look_outside(self) -> None:
+    def _look_outside(self, *, closer: bool = False) -> None:
         """Look for arms that fit into none of the groups found so far; those that do not join the core.
 
-        If none stands out, all arms outside get more samples, and in the end the core is widened at random.
+        If none stands out, or `closer`, all arms outside get more samples, and in the end the core is widened at
+        random.
         """
         if len(self._not_looked_at):
             return  # some were set aside, the others are drawn first
         outside, learning, labels = self._outside, self.learning, self.groups_found
         held = int(learning.counts[outside].min()) if len(outside) else 0
         missing, odd = (self.n_clusters or 0) - int(labels.max()) - 1, outside[:0]
-        if held >= screening.FIRST:
-            known = learning.of_learners(labels)
-            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing)
+        if held >= screening.FIRST and not closer:
+            known, most = learning.of_learners(labels), screening.most_at_once(len(outside), held, self.core.size)
+            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing, most)
         self.look, self.search = None, None
         if len(odd):
-            self.search = screening.Search(labels, self.met, odd)
+            self.search = screening.Search(labels, self.met, odd, held)
             self._widen(self.core.joined(odd))
         else:
             self.look = screening.next_look(held, self.core.patience) if len(outside) else None
@@ -289,13 +290,15 @@ class Inference:
 
     def _met(self, search: screening.Search) -> bool:
         """Whether the arms that stood out complete the groups. Looks again if they do not."""
-        labels, standing = search.found(self.wealth.apart_among(search.arms))
+        apart = self.wealth.apart_among(search.arms)
+        labels, standing = search.found(apart)
         complete = len(standing) >= (self.n_clusters or 0)
-        if not complete and not search.is_over(self.learning.counts, self.core.patience):
+        if not complete and not search.is_over(apart, self.learning.counts, self.core.patience):
             return False
+        nothing_new = len(standing) == len(self.met)
         self.groups_found, self.met, self.search = labels, standing, None
         if not complete:
-            self._look_outside()
+            self._look_outside(closer=nothing_new)
         return complete
 
     def _widen(self, core: Core) -> None:

@@ -8,7 +8,7 @@
 
 Nothing is bet at a look, and nothing is proven: arms that stand out join the core, where all evidence about them starts
 anew (docs/theory.md, section 12.6). There they are compared with one arm of each group first (`Search`). If that shows
-fewer than K groups, the next look is at the groups found by then.
+new groups, but fewer than K, it is looked again at all arms, and else closer.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FIRST = 4  # samples of each arm outside at the first look
 MOST = 4  # looks end when they have this part of the samples of the core: a quarter
 _GROWTH = 1.5  # samples of each arm outside at a look over those at the look before
 _AT_ONCE = 1 << 12  # arms
-_MARGIN = (
-    0.7  # standard deviations below what the oddest of so many usual arms has: a usual arm that joins costs little
-)
-_FEWEST = 8  # arms that may join at once
+_FEWEST = 8  # arms that may join at once, at least
+_CHANCE = 8  # samples of an arm that stood out over those at the look: by then it is told apart, if it is odd
+_PART_OF_CORE = 4  # and at most this part of the core: a quarter
+_WORTH = 1 << 8  # samples of a look at all arms that are worth one arm more that joins
 _SPREAD = 1.4826  # of the median absolute deviation of normal values
 _RIDGE = 1  # number of the ridge that distances are measured with
 
@@ -44,11 +44,13 @@ class Search:
     labels : groups of the arms of the core before, -1 for all others.
     met : one arm of each of these groups, in their order. They are pairwise told apart.
     sought : the arms that stood out.
+    held : samples of each arm at the look. Arms that stand out after so few differ so much.
     """
 
     labels: Index  # (N,)
     met: tuple[int, ...]
     sought: Index
+    held: int
 
     @property
     def arms(self) -> Index:
@@ -66,9 +68,15 @@ class Search:
         labels[self.arms] = np.where(may_belong.sum(axis=1) == 1, may_belong.argmax(axis=1), -1)
         return labels, tuple(self.arms[standing].tolist())
 
-    def is_over(self, counts: Counts, patience: int) -> bool:  # (N,)
-        """Whether all of them have had their chance to be told apart from all groups."""
-        return bool((counts[self.sought] >= patience).all())
+    def wanted(self, apart: Mask) -> Index:  # (A, A) of `arms`
+        """The arms that are not told apart from all others yet."""
+        return np.asarray(self.arms[apart.sum(axis=1) < len(apart) - 1])
+
+    def is_over(self, apart: Mask, counts: Counts, patience: int) -> bool:  # (A, A) of `arms`, (N,)
+        """Whether all of them that are open have had their chance to be told apart from all groups."""
+        still = self.wanted(apart)
+        enough = min(patience, _CHANCE * self.held)
+        return bool((counts[still[np.isin(still, self.sought)]] >= enough).all())
 
 
 def next_look(held: int, patience: int) -> int | None:
@@ -78,11 +86,11 @@ def next_look(held: int, patience: int) -> int | None:
 
 
 def odd_arms(
-    learners: Sequence[Moments], batches: Sequence[Batch], groups: Index, outside: Index, n_missing: int
+    learners: Sequence[Moments], batches: Sequence[Batch], groups: Index, outside: Index, n_missing: int, most: int = 0
 ) -> Index:  # (rows,), (O,)
     """Arms outside that stand out, the oddest first; `groups` are those of the arms that learners know, -1: none.
 
-    At most twice as many as groups are missing: the next look is closer.
+    At most `most`, or twice as many as groups are missing: the next look is closer.
     """
     if len(outside) < 2 * _FEWEST:
         return outside
@@ -96,10 +104,31 @@ def odd_arms(
     roots = np.cbrt(far)
     middle = np.median(roots, axis=0)
     spread = _SPREAD * np.median(np.abs(roots - middle), axis=0)
-    odd = ((roots - middle) / np.where(spread > 0, spread, np.inf)).max(axis=1)
-    limit = math.sqrt(2 * math.log(len(outside) * len(learners)))  # about what the oddest of so many usual arms has
-    ranked = np.argsort(-odd, kind="stable")[: max(_FEWEST, 2 * n_missing)]
-    return np.asarray(outside[ranked[odd[ranked] > limit]])
+    odd = (roots - middle) / np.where(spread > 0, spread, np.inf)
+    chosen = _chosen(odd, max(_FEWEST, 2 * n_missing), most)
+    return np.asarray(outside[chosen])
+
+
+def most_at_once(n_outside: int, held: int, core: int) -> int:
+    """How many arms may join: their samples are to cost little beside those of the next look at all arms outside."""
+    return min(core // _PART_OF_CORE, n_outside * held // _WORTH)
+
+
+def _chosen(odd: Array, few: int, most: int) -> Index:  # (O, maps)
+    """The oddest arms. Each map has its say: under some maps usual arms are far from normal.
+
+    So many stand out as that many usual arms would by chance. If many more do, they are a group, and a few of them do.
+    """
+    from scipy.special import ndtri
+
+    certain = math.sqrt(2 * math.log(odd.size))  # about what the oddest of so many usual arms has
+    oddest = odd.max(axis=1)
+    most = few if most <= few or np.count_nonzero(oddest > certain) > most else most
+    limit = certain if most == few else min(certain, -float(ndtri(most / odd.size)))
+    ranks = np.empty_like(odd)
+    np.put_along_axis(ranks, np.argsort(-odd, axis=0, kind="stable"), np.arange(len(odd), dtype=float)[:, None], axis=0)
+    ranked = np.lexsort((-oddest, ranks.min(axis=1)))
+    return np.asarray(ranked[oddest[ranked] > limit][:most])
 
 
 class _Far:
