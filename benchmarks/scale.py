@@ -1,11 +1,15 @@
 """Groups 1,000 to 100,000 arms: seconds, peak memory, samples of an arm, and whether the answer is right.
 
     python benchmarks/scale.py [--arms 1000,10000,100000] [--groups 20] [--columns 10] [--gap 3] [--odd 0,1,5] [--json]
+    python benchmarks/scale.py --strategy kabc,kabc-tight --gap 6 --arms 1000,3000,10000
 
 Arms are normal with unit variance, and the centres of the groups lie at distance `gap` from 0 in random directions. An
 odd arm is a group of its own with a centre of that kind. Each run has a process of its own, one thread of BLAS and the
 default settings of kabc.cluster. Memory is the largest resident set of the process. Seconds are those of the whole
 call; "cpu" are seconds of the processor, which other work on the machine disturbs less.
+
+`kabc` and `kabc-tight` know K. They run with random features (256 of a Gaussian kernel with bandwidth 1.5 sqrt(d)) and
+compare arms with representatives; "pairs" is the share of all pairs, over all rounds, whose distance was computed.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import os
 import platform
 import resource
@@ -26,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from kabc.core.arrays import Array, Index
+from kabc.strategies.kabc import KABC
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -37,19 +43,20 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=10, help="columns of a sample (default 10)")
     parser.add_argument("--gap", type=float, default=3.0, help="distance of the centres from 0 (default 3)")
     parser.add_argument("--odd", default="0", help="numbers of odd arms, e.g. 0,1,5 (default 0)")
+    parser.add_argument("--strategy", default="anytime", help="anytime, kabc, kabc-tight (default anytime)")
     parser.add_argument("--seed", type=int, default=0, help="seed of instance and run (default 0)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        n_arms, odd = map(int, options.one.split(","))
-        print(json.dumps(one(n_arms, options.groups, options.columns, options.gap, odd, options.seed)))
+        name, n_arms, odd = options.one.split(",")
+        print(json.dumps(one(name, int(n_arms), options.groups, options.columns, options.gap, int(odd), options.seed)))
         return
     rows = []
-    for odd in map(int, options.odd.split(",")):
-        for n_arms in map(int, options.arms.split(",")):
-            print(f"{n_arms:,} arms, {odd} odd ...", file=sys.stderr, flush=True)
-            rows.append(in_child(f"{n_arms},{odd}"))
+    runs = itertools.product(options.strategy.split(","), options.odd.split(","), options.arms.split(","))
+    for name, odd, n_arms in runs:
+        print(f"{name}, {int(n_arms):,} arms, {odd} odd ...", file=sys.stderr, flush=True)
+        rows.append(in_child(f"{name},{n_arms},{odd}"))
     print(json.dumps({"processor": processor(), "runs": rows}) if options.json else table(rows))
 
 
@@ -76,21 +83,40 @@ def arm(centre: Array) -> Callable[[int, np.random.Generator], Array]:
     return lambda n, rng: rng.normal(size=(n, len(centre))) + centre
 
 
-def one(n_arms: int, n_groups: int, columns: int, gap: float, odd: int, seed: int) -> dict[str, Any]:
+def published(name: str, n_arms: int, n_groups: int, columns: int) -> KABC | None:
+    """The paper's strategy with random features and representatives, or None for the default strategy."""
+    import kabc
+
+    makers: dict[str, Callable[..., KABC] | None] = {
+        "anytime": None,
+        "kabc": kabc.KABC,
+        "kabc-tight": kabc.KABC.tight,
+    }
+    kernel = kabc.RandomFeatures(kabc.Gaussian(bandwidth=1.5 * columns**0.5), n_features=256)
+    make = makers[name]
+    return make and make(n_arms, n_groups, 0.05, kernel, comparisons="representatives")
+
+
+def one(name: str, n_arms: int, n_groups: int, columns: int, gap: float, odd: int, seed: int) -> dict[str, Any]:
     """One run, in this process."""
     import kabc
 
     centres, labels = instance(n_arms, n_groups, columns, gap, odd, seed)
     arms = [arm(centres[label]) for label in labels.tolist()]
     began, used = time.perf_counter(), time.process_time()
-    found = kabc.cluster(arms, n_groups + odd, seed=seed)
+    strategy = published(name, n_arms, n_groups + odd, columns)
+    found = (
+        kabc.cluster(arms, strategy=strategy, seed=seed) if strategy else kabc.cluster(arms, n_groups + odd, seed=seed)
+    )
     return {
+        "strategy": name,
         "arms": n_arms,
         "odd": odd,
         "seconds": time.perf_counter() - began,
         "cpu": time.process_time() - used,
         "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,
         "per_arm": found.n_samples / n_arms,
+        "pairs": strategy.n_distances / len(strategy.rounds) / math.comb(n_arms, 2) if strategy else None,
         "status": found.status,
         "right": kabc.Partition.of(labels.tolist()).labels == found.labels,
     }
@@ -98,13 +124,14 @@ def one(n_arms: int, n_groups: int, columns: int, gap: float, odd: int, seed: in
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The runs, and their ratios to the run before with as many odd arms, and to the run without odd arms."""
-    head = f"{'arms':>8} {'odd':>4} {'seconds':>8} {'cpu':>8} {'peak MB':>8} {'samples/arm':>12}  answer"
-    lines = [f"processor: {processor()}", "", head]
+    head = f"{'strategy':<10} {'arms':>8} {'odd':>4} {'seconds':>8} {'cpu':>8} {'peak MB':>8} {'samples/arm':>12}"
+    lines = [f"processor: {processor()}", "", f"{head} {'pairs':>7}  answer"]
     for row in rows:
-        answer = f"{row['status']}, {'right' if row['right'] else 'wrong'}"
+        pairs = "" if row["pairs"] is None else f"{row['pairs']:.2%}"
         lines.append(
-            f"{row['arms']:>8,} {row['odd']:>4} {row['seconds']:>8.1f} {row['cpu']:>8.1f} {row['mb']:>8.0f} "
-            f"{row['per_arm']:>12.2f}  {answer}"
+            f"{row['strategy']:<10} {row['arms']:>8,} {row['odd']:>4} {row['seconds']:>8.1f} {row['cpu']:>8.1f}"
+            f" {row['mb']:>8.0f} {row['per_arm']:>12.2f} {pairs:>7}"
+            f"  {row['status']}, {'right' if row['right'] else 'wrong'}"
         )
     return "\n".join([*lines, "", *ratios(rows)])
 
@@ -113,15 +140,16 @@ def ratios(rows: Sequence[dict[str, Any]]) -> list[str]:
     """How much more it takes than fewer arms, and than no odd arm."""
     said = []
     for before, row in itertools.pairwise(rows):
-        if before["odd"] == row["odd"]:
+        if (before["strategy"], before["odd"]) == (row["strategy"], row["odd"]):
             said.append(
-                f"{row['arms']:,} arms over {before['arms']:,}, {row['odd']} odd: {row['cpu'] / before['cpu']:.1f} "
-                f"times the seconds of the processor, {row['mb'] / before['mb']:.1f} times the memory"
+                f"{row['strategy']}, {row['arms']:,} arms over {before['arms']:,}, {row['odd']} odd: "
+                f"{row['cpu'] / before['cpu']:.1f} times the seconds of the processor, "
+                f"{row['mb'] / before['mb']:.1f} times the memory"
             )
-    plain = {row["arms"]: row for row in rows if not row["odd"]}
+    plain = {(row["strategy"], row["arms"]): row for row in rows if not row["odd"]}
     for row in rows:
-        if row["odd"] and row["arms"] in plain:
-            more = row["per_arm"] / plain[row["arms"]]["per_arm"]
+        if row["odd"] and (key := (row["strategy"], row["arms"])) in plain:
+            more = row["per_arm"] / plain[key]["per_arm"]
             said.append(f"{row['odd']} odd among {row['arms']:,}: {more:.2f} times the samples")
     return said
 

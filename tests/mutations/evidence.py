@@ -206,8 +206,8 @@ THRESHOLDS = (
     ),
     Mutant(
         "core/evidence/thresholds.py",
-        "smallest = radii[0, :, None] + radii[0, None, :]",
-        "smallest = np.maximum(radii[0, :, None], radii[0, None, :])",
+        "smallest: Array = radii[0, :, None] + others[0]",
+        "smallest: Array = np.maximum(radii[0, :, None], others[0])",
         "the share of one arm only",
         "core/evidence/test_thresholds.py::test_variance_aware_over_pairs_is_the_equation_of_the_paper",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Mapping
 from typing import Any
 
@@ -160,6 +161,69 @@ def test_representatives_give_the_components_of_all_pairs() -> None:
     assert [r.n_groups for r in some.rounds] == [r.n_groups for r in every.rounds]
     known = ~np.isnan(some.evidence().distances)
     assert some.evidence().distances[known] == pytest.approx(every.evidence().distances[known], abs=1e-6)
+
+
+@pytest.mark.parametrize("maker", [KABC, KABC.tight])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), RandomFeatures(Gaussian(1.0), 64)])
+def test_many_arms_with_representatives_get_the_same_rounds_without_a_matrix_of_pairs(
+    maker: Any, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kabc.strategies.cluster.MOST_LINKED", 20)
+    n_arms, truth = 40, np.arange(40) * 7 % 4
+    every, some = maker(n_arms, 4, 0.1, kernel), maker(n_arms, 4, 0.1, kernel, comparisons="representatives")
+    rng, told = np.random.default_rng(3), np.zeros((n_arms, n_arms), dtype=bool)
+    while not every.stopped:
+        assert some.ask() == every.ask()
+        drawn = {arm: rng.normal(1.5 * truth[arm], 1.0, n) for arm, n in every.ask().items()}
+        every.tell(drawn)
+        some.tell(drawn)
+        assert some.rounds[-1] == every.rounds[-1]
+        full, block = every.evidence(), some.evidence()
+        known = ~np.isnan(block.values)
+        assert block.values.shape == (n_arms, len(block.compared)) and len(block.compared) < n_arms
+        assert block.values[known] == pytest.approx(full.distances[:, block.compared][known], abs=1e-6)
+        assert block.limits[known] == pytest.approx(full.thresholds[:, block.compared][known])
+        assert not (block.told_apart & ~full.told_apart).any()
+        assert (block.told_apart == block.told_apart.T).all()
+        assert not (told & ~block.told_apart).any()  # pairs told apart stay told apart
+        told = block.told_apart
+        assert some.recommend().n_groups >= some.n_groups_at_least
+    assert some.recommend() == every.recommend() == Partition.of(truth.tolist(), certified=True)
+    assert ((block.told > 0) == (truth[:, None] != truth[block.compared])).all()
+    assert some.n_distances < every.n_distances == len(every.rounds) * n_arms * (n_arms - 1) // 2
+
+
+def test_pairs_told_apart_with_earlier_representatives_stay_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kabc.strategies.cluster.MOST_LINKED", 2)
+    strategy = KABC(9, 4, 0.1, Gaussian(1.0), comparisons="representatives")
+    rng, truth = np.random.default_rng(0), np.arange(9) % 3
+    while strategy.n_groups_at_least < 3:
+        strategy.tell({arm: rng.normal(8.0 * truth[arm], 1.0, n) for arm, n in strategy.ask().items()})
+    before, k = strategy.evidence(), strategy.rounds[-1].number
+    strategy.tell({arm: rng.normal(0.0, 1.0, n) for arm, n in strategy.ask().items()})  # now they look the same
+    after = strategy.evidence()
+    assert (strategy.rounds[-1].n_groups, strategy.n_groups_at_least) == (1, 3)
+    assert before.n_told_apart == 15  # three representatives, each against six arms; three pairs are seen twice
+    assert (after.told_in_round == before.told_in_round).all()
+    assert after.told.max() == k
+    assert strategy.recommend().n_groups >= 3
+
+
+def test_thousands_of_arms_with_representatives_fit_in_less_than_one_matrix_of_pairs() -> None:
+    n_arms, truth = 2_500, np.arange(2_500) % 3
+    strategy = KABC.tight(n_arms, 3, 0.1, RandomFeatures(Gaussian(2.0), 32), comparisons="representatives")
+    rng = np.random.default_rng(0)
+    tracemalloc.start()
+    try:
+        while not strategy.stopped:
+            strategy.tell({arm: rng.normal(6.0 * truth[arm], 1.0, n) for arm, n in strategy.ask().items()})
+            strategy.recommend()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert strategy.recommend() == Partition.of(truth.tolist(), certified=True)
+    assert peak < 8 * n_arms**2
+    assert strategy.n_distances < 0.02 * len(strategy.rounds) * n_arms**2 / 2
 
 
 def test_with_more_than_k_components_the_published_rule_goes_on() -> None:

@@ -118,7 +118,7 @@ def scheduled(strategy: KABC, gap: float, variance: float, estimated: bool) -> P
     for k in range(schedule.first, schedule.first + _MOST_ROUNDS):
         n, delta_k = schedule.n(k), schedule.delta(k)
         radii = schedule.threshold.radii(n, np.full(n_arms, variance), strategy.kernel, delta_k)
-        height = float(pair_thresholds(radii)[0, 1])
+        height = float(pair_thresholds(radii[:, :2])[0, 1])
         rows.append(PlannedRound(k, delta_k, n, n_arms * (n + discarded), height))
         discarded += 0 if strategy.keep_samples else n
         if expected is None and height < gap:

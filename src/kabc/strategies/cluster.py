@@ -33,6 +33,7 @@ from kabc.core.evidence.thresholds import (
 )
 from kabc.core.kernels import Kernel
 from kabc.core.partitions import Partition, components
+from kabc.core.partitions.guesses import MOST_LINKED
 from kabc.core.partitions.leaders import leader_components
 from kabc.core.settings import arms_number, error_probability, positive_number, whole_number
 from kabc.core.words import percent
@@ -53,29 +54,40 @@ class Clustered:
 
     evidence: Evidence
     partition: Partition
+    n_distances: int  # computed
 
 
 def connect(
     embedding: Embedding, threshold: Threshold, kernel: Kernel, delta: float, comparisons: Comparisons
 ) -> Clustered:
-    """Lines 2-14 of Algorithm 1: statistics, thresholds, graph, connected components."""
+    """Lines 2-14 of Algorithm 1: statistics, thresholds, graph, connected components.
+
+    With representatives and more than `MOST_LINKED` arms, the evidence is that of all arms against the representatives:
+    nothing of size (N, N) is made.
+    """
     variances = embedding.variances()  # eq. empvar
     n = int(embedding.counts.min())
     radii = threshold.radii(n, variances, kernel, delta)  # eq. threshold
     if comparisons == "representatives":
         slack = 3 * _DISTANCE_ERROR * math.sqrt(kernel.supremum)
-        found = leader_components(lambda rows, cols: np.sqrt(embedding.squared_distances(rows, cols)), radii, slack)
-        assert found.distances is not None
-        assert found.told_apart is not None
-        distances, told_apart, partition = found.distances, found.told_apart, found.partition
+        found = leader_components(
+            lambda rows, cols: np.sqrt(embedding.squared_distances(rows, cols)),
+            radii,
+            slack,
+            pairs=len(variances) <= MOST_LINKED,
+        )
+        compared, distances, told_apart = found.compared, found.distances, found.told_apart
+        partition, n_distances = found.partition, found.n_distances
     else:
+        compared = np.arange(len(variances))
         distances = np.sqrt(embedding.squared_distances())  # eq. empdist
         told_apart = distances > pair_thresholds(radii)  # an edge when the distance is at most the threshold
-        partition = components(~told_apart)
-    evidence = Evidence.of_distances(
-        told_apart.astype(np.int64), embedding.counts, distances, pair_thresholds(radii), variances
+        partition, n_distances = components(~told_apart), math.comb(len(variances), 2)
+    limits = pair_thresholds(radii, compared)
+    told = told_apart.astype(np.int64)
+    return Clustered(
+        Evidence(False, embedding.counts, compared, told, distances, limits, variances), partition, n_distances
     )
-    return Clustered(evidence, partition)
 
 
 def comparisons_given(value: object) -> Comparisons:
@@ -106,11 +118,13 @@ class Cluster(Stepwise):
         See `kabc.KABC`.
     comparisons : str, default "all"
         "all" pairs, or "representatives": the same partition from fewer distances, for many arms or costly distances.
-        Distances that were not needed are NaN in the evidence.
+        Distances that were not needed are NaN in the evidence. With more than 2,000 arms the evidence has columns for
+        the representatives only.
 
     Notes
     -----
-    Cost: N(N+1)/2 blocks of n^2 kernel values (exact kernels) or N n D (kernels with features). Memory: O(N^2).
+    Cost: N(N+1)/2 blocks of n^2 kernel values (exact kernels) or N n D (kernels with features). Memory: O(N^2). With
+    representatives and clear groups: about K N blocks, and memory O(K N) and for the sums O(N D).
 
     Examples
     --------
@@ -164,6 +178,11 @@ class Cluster(Stepwise):
         strategy = cls(n_arms, n, delta, kernel, union=union, comparisons=comparisons)
         strategy.separation = s
         return strategy
+
+    @property
+    def n_distances(self) -> int:
+        """Distances computed so far. All pairs are N (N - 1) / 2."""
+        return 0 if self._seen is None else self._seen.n_distances
 
     @property
     def n_groups_at_least(self) -> int:

@@ -38,7 +38,7 @@ from kabc.core.partitions import Partition, single_linkage
 from kabc.core.settings import positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Round
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
-from kabc.strategies.cluster import Comparisons, assumptions, comparisons_given, connect
+from kabc.strategies.cluster import Clustered, Comparisons, assumptions, comparisons_given, connect
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.options import checked_options
 from kabc.strategies.wording import main_claim
@@ -171,6 +171,7 @@ class KABC(Stepwise):
         self._evidence = Evidence.none(self.n_arms)
         self._components = Partition((0,) * self.n_arms)
         self._at_least = 1
+        self._n_distances = 0
 
     @classmethod
     def tight(cls, n_arms: int, n_clusters: int, delta: float, kernel: Kernel, **settings: Any) -> KABC:
@@ -193,9 +194,14 @@ class KABC(Stepwise):
         while True:
             k = schedule.first
             radii = schedule.threshold.radii(schedule.n(k), np.zeros(self.n_arms), self.kernel, schedule.delta(k))
-            if float(pair_thresholds(radii)[0, 1]) < largest:
+            if float(pair_thresholds(radii[:, :2])[0, 1]) < largest:
                 return schedule
             schedule = replace(schedule, first=k + 1)
+
+    @property
+    def n_distances(self) -> int:
+        """Distances computed so far, over all rounds. All pairs are N (N - 1) / 2 in each."""
+        return self._n_distances
 
     @property
     def n_groups_at_least(self) -> int:
@@ -219,9 +225,8 @@ class KABC(Stepwise):
             self._embedding = embedding
         self._components = seen.partition
         self._at_least = max(self._at_least, seen.partition.n_groups)
-        before = self._evidence.told_in_round  # pairs told apart stay told apart
-        told_in_round = np.where(before > 0, before, k * seen.evidence.told_in_round)
-        self._evidence = replace(seen.evidence, told=told_in_round)
+        self._evidence = _following(self._evidence, seen, k)
+        self._n_distances += seen.n_distances
         n = int(seen.evidence.counts[0])
         self._rounds.append(Round(k, delta_k, n, self._n_samples, seen.partition.n_groups))
         self._advance(seen.partition.n_groups)
@@ -241,7 +246,7 @@ class KABC(Stepwise):
         if self._status == "decided":
             return Partition(self._components.labels, certified=True)
         guess = self._components
-        if self._status != "contradicted" and self._rounds:
+        if self._status != "contradicted" and self._rounds and self._evidence.all_compared:
             guess = single_linkage(_relative(self._evidence), self.n_clusters)
         return agreeing(guess, self._evidence, self._at_least, self.n_clusters)
 
@@ -296,15 +301,24 @@ def _closest(evidence: Evidence, labels: Sequence[int]) -> tuple[tuple[int, int]
 
     E ||mu_hat_i - mu_hat_j||^2 = ||mu_i - mu_j||^2 + (V_i + V_j) / n.
     """
-    groups, bias = np.asarray(labels), evidence.variances / evidence.counts
-    squared = evidence.distances**2 - bias[:, None] - bias
-    across = (groups[:, None] != groups) & ~np.isnan(squared)
+    groups, bias, compared = np.asarray(labels), evidence.variances / evidence.counts, evidence.compared
+    squared = evidence.values**2 - bias[:, None] - bias[compared]
+    across = (groups[:, None] != groups[compared]) & ~np.isnan(squared)
     if not across.any():
         return None
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(across, squared / evidence.thresholds**2, np.inf)
+        relative = np.where(across, squared / evidence.limits**2, np.inf)
     i, j = np.unravel_index(int(relative.argmin()), relative.shape)
-    return ((int(i), int(j)), math.sqrt(squared[i, j])) if squared[i, j] > 0 else None
+    return ((int(i), int(compared[j])), math.sqrt(squared[i, j])) if squared[i, j] > 0 else None
+
+
+def _following(before: Evidence, seen: Clustered, k: int) -> Evidence:
+    """The evidence after round k: pairs told apart stay told apart, also with representatives of earlier rounds."""
+    earlier = before.compared[(before.told > 0).any(axis=0)]
+    compared = np.union1d(seen.evidence.compared, earlier).astype(np.intp)
+    now, told, labels = seen.evidence.against(compared), before.against(compared).told, np.array(seen.partition.labels)
+    apart = (now.told > 0) | (labels[:, None] != labels[compared])  # arms of two components are told apart
+    return replace(now, told=np.where(told > 0, told, k * apart))
 
 
 def _relative(evidence: Evidence) -> np.ndarray[Any, np.dtype[np.float64]]:  # (N, N)

@@ -38,7 +38,7 @@ def assert_same_as_full_graph(points: Array, radii: Array, slack: float = 1e-9) 
     found = leader_components(euclidean(points), radii, slack)
     distances, edges = full_matrices(points, radii)
     assert found.partition == components(edges)
-    assert found.told_apart is not None and found.distances is not None
+    assert (found.compared == np.arange(len(points))).all()
     assert not (found.told_apart & edges).any()
     labels = np.array(found.partition.labels)
     assert found.told_apart[labels[:, None] != labels].all()
@@ -48,8 +48,21 @@ def assert_same_as_full_graph(points: Array, radii: Array, slack: float = 1e-9) 
     assert (found.told_apart[known] == ~edges[known]).all()
     bare = leader_components(euclidean(points), radii, slack, pairs=False)
     assert bare.partition == found.partition and bare.n_distances == found.n_distances
-    assert bare.told_apart is None and bare.distances is None
+    assert_columns_of_leaders(bare, distances, edges)
     return found
+
+
+def assert_columns_of_leaders(bare: LeaderComponents, distances: Array, edges: Mask) -> None:
+    leaders, labels = bare.compared, np.array(bare.partition.labels)
+    assert len(set(leaders.tolist())) == len(leaders) > 0
+    assert bare.distances.shape == bare.told_apart.shape == (len(labels), len(leaders))
+    known = ~np.isnan(bare.distances)
+    assert known[leaders, np.arange(len(leaders))].all()
+    assert (bare.distances[known] == distances[:, leaders][known]).all()
+    assert (bare.told_apart[known] == ~edges[:, leaders][known]).all()
+    assert (bare.told_apart[~known] == (labels[:, None] != labels[leaders])[~known]).all()
+    for block in (bare.distances, bare.told_apart):
+        assert np.array_equal(block[leaders], block[leaders].T, equal_nan=block.dtype == np.float64)
 
 
 def clear_groups(n: int, k: int, seed: int = 0, dim: int = 5) -> tuple[Array, Array]:
@@ -216,7 +229,6 @@ def test_pairs_that_round_differently_in_each_order_are_decided_once() -> None:
     points, radii = clear_groups(120, 60)
     exact, wobble = euclidean(points), 0.01 * rng.random((120, 120))
     found = leader_components(lambda r, c: exact(r, c) + wobble[np.ix_(r, c)], radii * 0.15, 0.1)
-    assert found.told_apart is not None and found.distances is not None
     labels = np.array(found.partition.labels)
     assert (found.told_apart == found.told_apart.T).all()
     assert np.array_equal(found.distances, found.distances.T, equal_nan=True)

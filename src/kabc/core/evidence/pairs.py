@@ -104,16 +104,22 @@ class Evidence:
 
     def dense(self) -> Self:
         """The same evidence with a row and a column for every arm: C = N, in the order of the arms."""
-        everyone = np.arange(self.n_arms)
+        self._small_enough(self.values)
+        return self.against(np.arange(self.n_arms))
+
+    def against(self, compared: Index) -> Self:  # (C',)
+        """The same evidence with columns for these arms. A pair that was not compared has told 0 and limit infinity."""
+        if np.array_equal(compared, self.compared):
+            return self
         return type(self)(
             self.by_bets,
             self.counts,
-            everyone,
-            self._spread(self.told, 0),
-            self._spread(self.values, np.nan),
-            self._spread(self.limits, np.inf),
+            compared,
+            self._columns(self.told, compared, 0),
+            self._columns(self.values, compared, np.nan),
+            self._columns(self.limits, compared, np.inf),
             self.variances,
-            None if self.measured is None else self._spread(self.measured, np.nan),
+            None if self.measured is None else self._columns(self.measured, compared, np.nan),
         )
 
     def among(self, arms: Sequence[int] | Index) -> Self:  # (A,)
@@ -155,16 +161,24 @@ class Evidence:
     def _spread(self, block: NDArray[Any], empty: float) -> NDArray[Any]:  # (N, C) -> (N, N)
         if self.all_compared:
             return block
-        if self.n_arms > MOST_ARMS:
+        self._small_enough(block)
+        return self._columns(block, np.arange(self.n_arms), empty)
+
+    def _small_enough(self, block: NDArray[Any]) -> None:
+        if self.n_arms > MOST_ARMS and not self.all_compared:
             size = self.n_arms**2 * block.dtype.itemsize / 1e9
             raise SettingsError(
                 f"evidence of all pairs of {self.n_arms:,} arms would take {size:,.1f} GB; ask for some arms, e.g. "
                 "evidence.among([0, 7]).told_apart, or use the blocks: told, values and limits"
             )
-        full = np.full((self.n_arms, self.n_arms), empty, dtype=block.dtype)
-        full[:, self.compared] = block
-        full[self.compared] = block.T
-        return full
+
+    def _columns(self, block: NDArray[Any], compared: Index, empty: float) -> NDArray[Any]:  # (N, C), (C',) -> (N, C')
+        """A block with other columns: those that it has, and the other side of pairs whose one arm has a column."""
+        out = np.full((self.n_arms, len(compared)), empty, dtype=block.dtype)
+        out[self.compared] = block[compared].T
+        _, here, there = np.intersect1d(compared, self.compared, assume_unique=True, return_indices=True)
+        out[:, here] = block[:, there]
+        return out
 
     @property
     def all_compared(self) -> bool:

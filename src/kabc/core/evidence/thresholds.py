@@ -22,7 +22,7 @@ from typing import Literal, Protocol, get_args
 
 import numpy as np
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Kernel
 
@@ -61,11 +61,12 @@ def make_threshold(name: ThresholdName, union: Union) -> Threshold:
     raise SettingsError(f"threshold must be one of {', '.join(map(repr, get_args(ThresholdName)))}, got {name!r}")
 
 
-def pair_thresholds(radii: Array) -> Array:  # (M, N) -> (N, N)
-    """B^{i,j}: the smallest of the M sums."""
-    smallest = radii[0, :, None] + radii[0, None, :]
-    for shares in radii[1:]:
-        np.minimum(smallest, shares[:, None] + shares[None, :], out=smallest)
+def pair_thresholds(radii: Array, compared: Index | None = None) -> Array:  # (M, N), (C,) -> (N, C)
+    """B^{i,j}: the smallest of the M sums, for all arms i and the compared arms j (default: all)."""
+    others = radii if compared is None else radii[:, compared]
+    smallest: Array = radii[0, :, None] + others[0]
+    for rows, cols in zip(radii[1:], others[1:], strict=True):
+        np.minimum(smallest, rows[:, None] + cols, out=smallest)
     return smallest
 
 

@@ -44,8 +44,9 @@ class LeaderComponents:
 
     partition: Partition
     n_distances: int  # values computed, repetitions included
-    distances: Array | None  # (N, N), NaN where not computed; None with pairs=False
-    told_apart: NDArray[np.bool_] | None  # (N, N), d > B computed or implied; None with pairs=False
+    compared: Index  # (C,), the arms of the columns: all arms, or the leaders with pairs=False
+    distances: Array  # (N, C), NaN where not computed
+    told_apart: NDArray[np.bool_]  # (N, C), d > B computed or implied
 
 
 def leader_components(
@@ -66,11 +67,12 @@ def leader_components(
     square root of a sum with error 1e-7 errs by up to 3e-4 near zero; the default suits distances of order one.
 
     Time is about K N distances when groups are clear, N^2 / 2 when there are many groups or none is clear. Memory is
-    blocks of 4 million values, about 16 million open pairs of an arm and a star, and two (N, N) matrices with `pairs`.
+    blocks of 4 million values, about 16 million open pairs of an arm and a star, and two matrices: (N, N) with `pairs`,
+    else N by the number of leaders, which is at most 5 % of N or 16, and a batch.
     """
     search = _Search(distances, _checked_radii(radii), _checked_slack(slack), pairs)
     search.run()
-    return LeaderComponents(Partition.of(search.labels.tolist()), search.n_distances, search.known, search.told_apart)
+    return LeaderComponents(Partition.of(search.labels.tolist()), search.n_distances, *search.seen())
 
 
 def _checked_radii(radii: Array) -> Array:  # (M, N)
@@ -112,6 +114,7 @@ class _Search:
         self.labels: Index = np.arange(n_arms)
         self.stars: list[_Star] = []
         self.n_leaders = self.n_open = self.n_distances = 0
+        self.led: list[tuple[np.intp, Index, Array]] = []  # each leader, the arms compared with it, their distances
         self.known = np.where(np.eye(n_arms, dtype=bool), 0.0, np.nan) if pairs else None
         self.told_apart = np.zeros((n_arms, n_arms), dtype=bool) if pairs else None
 
@@ -133,6 +136,7 @@ class _Search:
         left = np.ones(free.size, dtype=bool)
         for k, leader in enumerate(at):
             if left[leader]:
+                self.led.append((free[leader], free, values[k]))
                 taken = edges[k] & left
                 left &= ~taken
                 taken[leader] = False
@@ -230,6 +234,20 @@ class _Search:
             here, there = np.ix_(rows, cols), np.ix_(cols, rows)
             self.known[here], self.known[there] = values, values.T
             self.told_apart[here], self.told_apart[there] = ~edges, ~edges.T
+
+    def seen(self) -> tuple[Index, Array, NDArray[np.bool_]]:  # (C,), (N, C), (N, C)
+        """The arms of the columns, the distances that are known and the pairs told apart."""
+        if self.known is not None and self.told_apart is not None:
+            return np.arange(self.labels.size), self.known, self.told_apart
+        leaders = np.array([leader for leader, _, _ in self.led], dtype=np.intp)
+        known = np.full((self.labels.size, leaders.size), np.nan)
+        for column, (_, arms, values) in enumerate(self.led):
+            known[arms, column] = values
+        known[leaders] = np.fmin(known[leaders], known[leaders].T)  # a pair of leaders was compared once
+        apart = (known > self._thresholds(np.arange(self.labels.size), leaders)) | (
+            self.labels[:, None] != self.labels[leaders]
+        )
+        return leaders, known, apart
 
     def _tell_apart(self, some: Index, others: Index) -> None:
         if self.told_apart is not None:
