@@ -92,7 +92,7 @@ class Page(Browser):
         """Press the button with these words."""
         named = f"b => b.innerText.trim() === {words!r} && !b.disabled"
         button = f"[...document.querySelectorAll({within + ' button'!r})].find({named})"
-        self.until(f"(found => found && (found.click(), true))({button})")  # found and pressed before anything is drawn anew
+        self.until(f"(found => found && (found.click(), true))({button})")  # found and pressed in one step
 
     def new_tab(self, address: str) -> str:
         """Another tab of the same browser is used from now on. Returns the session of the one before."""
