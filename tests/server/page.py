@@ -85,16 +85,14 @@ class Page(Browser):
     def type(self, selector: str, text: str) -> None:
         """Type into a field."""
         self.until(f"document.querySelector({selector!r})")
-        self.value(f"document.querySelector({selector!r}).focus()")
-        self.value(f"document.querySelector({selector!r}).select?.()")
+        self.value(f"(field => (field.focus(), field.select?.()))(document.querySelector({selector!r}))")
         self.call("Input.insertText", text=text)
 
     def click(self, words: str, within: str = "body") -> None:
         """Press the button with these words."""
         named = f"b => b.innerText.trim() === {words!r} && !b.disabled"
         button = f"[...document.querySelectorAll({within + ' button'!r})].find({named})"
-        self.until(button + " && true")
-        self.value(button + ".click()")
+        self.until(f"(found => found && (found.click(), true))({button})")  # found and pressed in one step
 
     def new_tab(self, address: str) -> str:
         """Another tab of the same browser is used from now on. Returns the session of the one before."""

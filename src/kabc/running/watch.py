@@ -125,7 +125,7 @@ class Watch:
             return ()
         n = live[(len(live) - 1) // 2]
         size = float(f"{_DRIFT / math.sqrt(n):.1g}")
-        return (f"not seen by the watch: a drift by less than about {size:g} standard deviations over {n:,} samples",)
+        return (f"not seen by the watch: a drift by less than about {size:g} sd over {n:,} samples",)
 
     def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
         """What the samples refute, the strongest first; all arms together before single arms."""

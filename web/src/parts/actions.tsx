@@ -5,13 +5,14 @@ import { toStudies } from "../route";
 import type { StudyView } from "../types";
 import { count } from "../words";
 
-type Asking = "budget" | "stop" | "delete";
+interface Asking { what: "budget" | "stop" | "delete"; number: number }
 
 export function Actions({ view }: { view: StudyView }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const [asking, setAsking] = useState<Asking | null>(null);
   const dialog = useRef<HTMLDialogElement>(null);
+  const number = useRef(0); // of the dialog: each is an element of its own, so that word of an old one closing does not close a new one
 
   async function act(path: string, method: string, body: unknown): Promise<boolean> {
     setBusy(true);
@@ -29,9 +30,9 @@ export function Actions({ view }: { view: StudyView }) {
   }
   const steer = (action: string, more: object = {}): Promise<boolean> =>
     act(`/api/studies/${view.id}/actions`, "POST", { action, ...more });
-  function open(what: Asking): void {
+  function open(what: Asking["what"]): void {
     setProblem("");
-    setAsking(what);
+    setAsking({ what, number: ++number.current });
   }
   useLayoutEffect(() => {
     if (asking !== null) dialog.current?.showModal(); // once what it asks is there: so the right field has the focus
@@ -46,17 +47,19 @@ export function Actions({ view }: { view: StudyView }) {
       <button type="button" disabled={busy || ended} onClick={() => open("stop")}>Stop …</button>
       <button type="button" class="grave" disabled={busy} onClick={() => open("delete")}>Delete …</button>
       {asking === null && <span role="alert" class="problem">{problem}</span>}
-      <dialog ref={dialog} aria-labelledby="asked" onClose={() => setAsking(null)}>
-        {asking === "budget" && <Budget view={view} onSend={(most) => steer("raise-budget", { max_samples: most })} busy={busy} />}
-        {asking === "stop" && <Stop onSend={() => steer("stop")} busy={busy} />}
-        {asking === "delete" && (
-          <Delete name={view.name} busy={busy} onSend={async (name) => {
-            if (await act(`/api/studies/${view.id}`, "DELETE", { name })) location.hash = toStudies;
-          }} />
-        )}
-        {asking !== null && <p role="alert" class="problem">{problem}</p>}
-        <button type="button" autoFocus={asking === "stop"} onClick={() => dialog.current?.close()}>Cancel</button>
-      </dialog>
+      {asking !== null && (
+        <dialog key={asking.number} ref={dialog} aria-labelledby="asked" onClose={() => setAsking((now) => (now === asking ? null : now))}>
+          {asking.what === "budget" && <Budget view={view} onSend={(most) => steer("raise-budget", { max_samples: most })} busy={busy} />}
+          {asking.what === "stop" && <Stop onSend={() => steer("stop")} busy={busy} />}
+          {asking.what === "delete" && (
+            <Delete name={view.name} busy={busy} onSend={async (name) => {
+              if (await act(`/api/studies/${view.id}`, "DELETE", { name })) location.hash = toStudies;
+            }} />
+          )}
+          <p role="alert" class="problem">{problem}</p>
+          <button type="button" autoFocus={asking.what === "stop"} onClick={() => dialog.current?.close()}>Cancel</button>
+        </dialog>
+      )}
     </section>
   );
 }
