@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from tests.report.browser import Browser
 PATIENCE = 200.0  # seconds, on a busy machine
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 _KEYS = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40, "ArrowLeft": 37, "ArrowRight": 39}
+
+
+class _NoPageYetError(AssertionError):
+    """The tab is on its way from one page to another."""
 
 
 class Page(Browser):
@@ -38,6 +43,14 @@ class Page(Browser):
                 self.complaints.append(f"{entry['text']} {entry.get('url', '')}")
         return message
 
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        try:
+            return super().call(method, **params)
+        except AssertionError as error:
+            if "execution context" in str(error):
+                raise _NoPageYetError(str(error)) from error
+            raise
+
     def resize(self, width: int, *, dark: bool = False, still: bool = False, height: int = 900) -> None:
         """`still`: as for people who want nothing to move."""
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -62,9 +75,10 @@ class Page(Browser):
         """What an expression gives, once it gives something."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            found = self.value(f"(() => {{ try {{ return {expression} || null }} catch {{ return null }} }})()")
-            if found is not None:
-                return found
+            with suppress(_NoPageYetError):
+                found = self.value(f"(() => {{ try {{ return {expression} || null }} catch {{ return null }} }})()")
+                if found is not None:
+                    return found
             time.sleep(0.05)
         raise AssertionError(f"it never held: {expression}; the page says: {self.text()[:2000]}")
 

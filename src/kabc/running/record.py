@@ -15,7 +15,8 @@ from kabc.running.snapshots import Snapshot
 _MOST_ROWS = 500  # of an arm
 _MOST_NUMBERS = 2_000_000  # of all arms: 16 MB
 _FEWEST_ROWS = 20  # of an arm, however many arms and columns
-_MOST_BLOCKS = 4  # of an arm
+_MANY_ARMS = 1_000
+_MOST_BLOCKS = 4  # of each of many arms
 _MOST_ARMS = 40  # pictures of pairs over time cannot show more
 _MOST_ROUNDS = 256
 _DOUBLE = 8  # bytes
@@ -31,10 +32,13 @@ def rows_of(samples: ArrayLike) -> NDArray[Any] | None:  # -> (n, d)
     return rows.reshape(len(rows), -1) if rows.ndim in (1, 2) and rows.size else None
 
 
-def together(blocks: list[NDArray[Any]], rows: NDArray[Any]) -> None:  # (m, d) each, (n, d)
-    """Add rows to the blocks of an arm, and make one block of several: each has a price, and there are many arms."""
+def together(blocks: list[NDArray[Any]], rows: NDArray[Any], n_arms: int) -> None:  # (m, d) each, (n, d)
+    """Add rows to the blocks of an arm. With many arms, several blocks become one: each takes some memory.
+
+    Else they stay as they were drawn: a snapshot names what the store has, and does not hold it again.
+    """
     blocks.append(rows)
-    if len(blocks) >= _MOST_BLOCKS:
+    if n_arms > _MANY_ARMS and len(blocks) >= _MOST_BLOCKS:
         blocks[:] = [np.concatenate(blocks)]
 
 
@@ -56,7 +60,7 @@ class Kept:
         most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))
         rows = rows[: max(0, most - self._rows[arm])].copy()
         if len(rows):
-            together(self._blocks[arm], rows)
+            together(self._blocks[arm], rows, len(self._blocks))
             self._rows[arm] += len(rows)
 
     def by_name(self, names: Sequence[Hashable]) -> dict[Hashable, NDArray[Any]]:  # each (m, d)

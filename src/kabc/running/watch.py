@@ -81,7 +81,7 @@ class Watch:
             return
         rows = self._thinned(arm, watched_columns(given))
         if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
-            together(self._seen[arm], rows)
+            together(self._seen[arm], rows, len(self._seen))
             self._kept[arm] += len(rows)
 
     @property

@@ -17,8 +17,8 @@ import pytest
 
 from kabc import AnytimeKABC, Evidence
 from kabc.core.arrays import Array, Index
-from kabc.core.evidence import betting
 from kabc.core.scores.maps import Levels, Ranks, Scaled
+from kabc.strategies.anytime import wealth
 from kabc.strategies.anytime.claims import Claim
 from tests.strategies.anytime.playing import Draw, answer, at
 
@@ -98,19 +98,19 @@ def test_arms_outside_share_the_other_half_one_event_for_each_arm() -> None:
 
 def test_evidence_is_the_largest_product_of_all_factors_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     factors: list[Array] = []
-    mixed_factor = betting.mixed_factor
+    mixed = wealth.mixed
 
-    def heard(log_factors: Array, log_weights: Array) -> Array:
-        factors.append(mixed_factor(log_factors, log_weights))
+    def heard(log_factors: Array, gains: Array) -> Array:
+        factors.append(mixed(log_factors, gains))
         return factors[-1]
 
-    monkeypatch.setattr(betting, "mixed_factor", heard)
+    monkeypatch.setattr(wealth, "mixed", heard)
     strategy = AnytimeKABC(4, None, DELTA, maps=[Scaled()])  # without K all arms are drawn in every round
     play(strategy, at([0.0, 1.0]), until=lambda: len(strategy.rounds) == 8)
-    wealth = np.cumsum(factors, axis=0)  # (rounds, N, N), columns in an order of their own
-    best = np.maximum(wealth.max(axis=0), 0.0)
+    won = np.cumsum(factors, axis=0)  # (rounds, N, N), columns in an order of their own
+    best = np.maximum(won.max(axis=0), 0.0)
     assert np.sort(strategy.evidence().log_evidence, axis=None) == pytest.approx(np.sort(best, axis=None))
-    assert (wealth[-1] < best - 0.1).any()  # some bets were lost
+    assert (won[-1] < best - 0.1).any()  # some bets were lost
     assert best.max() > 1.0  # and some were won
 
 

@@ -47,16 +47,17 @@ class Doubt:
     again from the samples, and is the same.
     """
 
-    left_out = ("_kept",)  # of frozen states
+    # not part of a frozen state: it can be made again from the samples
+    left_out = ("_kept", "_own", "_n_taught", "_n_fit")
+    _kept: Mapping[int, Known] = NOTHING  # by the number of rounds
+    _own: tuple[Moments, ...] = ()  # learners that know the first rounds, where nothing is kept
+    _n_taught = _n_fit = 0  # how many rounds, and with how many of them maps were fitted
 
     def __init__(
         self, labels: Index, maps: Sequence[FeatureMap] | None, block: int = 1, *, paired: bool = False
     ) -> None:  # (N,), -1: in no group
         self.labels = labels
         self._maps, self._block, self._paired = maps, block, paired
-        self._kept = NOTHING  # by the number of rounds
-        self._own: tuple[Moments, ...] = ()  # learners that know the first rounds, where nothing is kept
-        self._n_taught = self._n_fit = 0  # how many rounds, and with how many of them maps were fitted
         self._fitted: tuple[FeatureMap, ...] = ()  # maps at the guess
         self._splits: list[Splits] = []  # for each learner
         self._seen: list[Batch] = []
@@ -159,7 +160,7 @@ class Doubt:
         """Guess from all samples so far how groups could be split."""
         self._before = self.log_evidence
         self._gains = _FADING * self._gains + self._since
-        known = getattr(self, "_kept", NOTHING).get(len(self._seen)) or self._learnt()
+        known = self._kept.get(len(self._seen)) or self._learnt()
         self._fitted, self._splits = known.maps, guessed(known.spaces, known.counts, self.labels)
         self._n_guessed = self._n_seen
         n_experts = len(self._splits) * self._n_bets + 1  # the last one never bets
