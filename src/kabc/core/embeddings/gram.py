@@ -113,8 +113,9 @@ class GramSums:
         (i, j), (old_i, old_j) = pairs.T, covered.T
         width = int(counts.max()) + 1
         heads = self.n_arms * width  # keys of rows from `cut` on come first, then those of rows before it
-        left = np.concatenate([i * width + old_i, i * width + old_i + heads])
-        right = np.concatenate([j * width, j * width + old_j])
+        both = np.flatnonzero(old_i > 0)  # a new pair has no old rows
+        left = np.concatenate([i * width + old_i, (i * width + old_i + heads)[both]])
+        right = np.concatenate([j * width, (j * width + old_j)[both]])
 
         def rows(key: int) -> NDArray[Any]:
             arm, cut = divmod(key % heads, width)
@@ -123,7 +124,8 @@ class GramSums:
         (left, i_of), (right, j_of) = (np.unique(keys, return_inverse=True) for keys in (left, right))
         x, y = ([rows(int(key)) for key in keys] for keys in (left, right))
         added = block_sums(self.kernel, x, y, np.stack([i_of, j_of], axis=1), self.engine)
-        return np.asarray(added.reshape(2, -1).sum(axis=0))
+        added[both] += added[len(pairs) :]
+        return added[: len(pairs)]
 
     def _recall(self, keys: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:  # (P,) -> (P,), (P, 2)
         known = self._known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -128,24 +129,29 @@ def _run_form(
     profile: int, form: int, dtype: type, a: _Panel, b: _Panel, tasks: NDArray[np.int64], threads: int
 ) -> Array:  # (T, 2) -> (T,)
     out = np.empty(len(tasks))
-    work = np.cumsum(np.diff(a.starts)[tasks[:, 0]] * np.diff(b.starts)[tasks[:, 1]])
+    values = np.cumsum(np.diff(a.starts)[tasks[:, 0]] * np.diff(b.starts)[tasks[:, 1]])
     batches = 8 * threads if threads > 1 else 1
-    edges = np.searchsorted(work, np.linspace(0, work[-1], batches + 1), side="right")
+    edges = np.searchsorted(values, np.linspace(0, values[-1], batches + 1), side="right")
     edges[-1] = len(tasks)
     depth = a.points.shape[1] + 2
 
-    def batch(number: int) -> None:
+    waiting = iter(list(itertools.pairwise(edges.tolist())))
+
+    def work() -> None:
         x = aligned(STRETCH_ROWS * depth, dtype)
         y = aligned((int(np.diff(b.starts).max()) + TILE_COLUMNS) * depth, dtype)
         t = aligned(STRETCH_ROWS * TILE_COLUMNS, np.float32)
-        first, last = int(edges[number]), int(edges[number + 1])
-        run(a.points, a.starts, b.points, b.starts, b.centres, tasks, first, last, out, x, y, t, form, profile)
+        for first, last in waiting:
+            run(a.points, a.starts, b.points, b.starts, b.centres, tasks, first, last, out, x, y, t, form, profile)
 
     if threads == 1:
-        batch(0)
+        work()
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(batch, range(batches)))
+        with ThreadPoolExecutor(threads - 1) as pool:  # this thread works too
+            others = [pool.submit(work) for _ in range(threads - 1)]
+            work()
+            for other in others:
+                other.result()
     return out
 
 
