@@ -69,7 +69,7 @@ def test_who_has_no_token_is_asked_for_one(served: Served) -> None:
         page.visit(at(served, f"study/{ENDED}"), "document.querySelector('#token')")
         page.type("#token", "wrong")
         page.press("Enter")
-        page.says("the token is wrong")
+        page.says("The token is wrong, revoked or expired")
         page.type("#token", served.new_token("read"))
         page.press("Enter")
         page.until(SHOWN)  # the view of the address
