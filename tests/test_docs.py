@@ -78,7 +78,9 @@ def test_every_block_is_of_a_kind_that_is_run_or_read() -> None:
         languages = {language for language in fences if language}  # what has none is a part of the site's own markup
         assert languages <= (guides if followed else {"python", "toml"}), f"{page.name} has {languages}"
         outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-        assert page.name == "engines.md" or code.findall(outside) == [], f"{page.name} shows Python that no test runs: fence it"
+        assert page.name == "engines.md" or code.findall(outside) == [], (
+            f"{page.name} shows Python that no test runs: fence it"
+        )
 
 
 def test_settings_that_are_shown_can_be_read() -> None:
