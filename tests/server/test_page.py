@@ -103,7 +103,7 @@ def test_a_study_shows_what_the_report_says_of_it(served: Served, page: Page) ->
     page.visit(at(served, f"study/{ENDED}"), SHOWN)
     result = stored_answer(served.storage.load_study("ended"))
     said = words.headline(result)
-    page.says(said[1:].removesuffix("."))
+    page.says(said[1:].removesuffix("."), selector="#answer .part.answer .verdict")  # what is seen, not only spoken
     cards = page.value("[...document.querySelectorAll('.card')].map(c => c.innerText)")
     sizes = sorted(len(group) for group in result.groups)
     assert [int(one.split(": ")[1].split(" arm")[0]) for one in cards] == sizes
