@@ -16,7 +16,7 @@ export function figure(value: Figure | undefined, digits = 4): string {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
 }
 
-export const oddness = (value: Figure): string => (typeof value === "number" ? value.toFixed(2) : figure(value));
+export const oddness = (value: Figure): string => (typeof value === "number" ? value.toFixed(3) : figure(value));
 
 /** Rounded down, because evidence below the threshold must not be shown as 1. */
 export function strength(value: Figure): string {
