@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ class DaskParts:
         tasks = [_submit(self._client, _asked, sent, part, before) for part, before in asked]
         with _answering():
             return list(self._client.gather(tasks))
+
+    def total(self, query: Callable[[Any, int], Any]) -> Any:
+        sent = sent_once(self._client, query)
+        tasks = [_submit(self._client, _asked, sent, part, before) for part, before in self._parts]
+        while len(tasks) > 1:  # two at a time, whoever is ready first: sums depend on their order
+            pairs = [tasks[first : first + 2] for first in range(0, len(tasks), 2)]
+            tasks = [_submit(self._client, add, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        with _answering():
+            return tasks[0].result()
 
 
 def parts_of(client: Client, source: Any, columns: Sequence[str] | None) -> tuple[Any, DaskParts] | None:
