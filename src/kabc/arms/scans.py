@@ -168,11 +168,12 @@ class RowBuffer:
             for arm in np.flatnonzero(wanted > self._counts - self._drawn).tolist():
                 self._refuse_too_many(arm, int(wanted[arm]))
             found = self._sums.sums(kernel, self._drawn, wanted)
-            for arm in np.flatnonzero(wanted).tolist():
-                self._stock[arm] = []  # nobody will draw what was fetched beforehand
-                self._oldest[arm] = self._fetched[arm]
             self._drawn = self._drawn + wanted
             self._used = True
+            for arm in np.flatnonzero(wanted).tolist():  # what was fetched beforehand, and will not be drawn
+                gone = int(min(self._drawn[arm], self._fetched[arm]) - self._oldest[arm])
+                self._oldest[arm] += gone
+                self._stock[arm] = [column[gone:].copy() for column in self._stock[arm]]
             return found
 
     def seek(self, arm: int, start: int) -> None:

@@ -20,9 +20,9 @@ from kabc.arms.cells import Scan
 from kabc.arms.parts import Columns, PartedScan, joined
 from kabc.arms.values import Encoder
 from kabc.arms.workspace import readable
-from kabc.core.arrays import Counts, Index, Mask
+from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.embeddings import ArmSums, FeatureSums
-from kabc.core.errors import ArmError
+from kabc.core.errors import ArmError, KabcError
 from kabc.core.kernels import FiniteKernel
 from kabc.core.words import counted
 
@@ -83,7 +83,7 @@ class RowSums:
 
     def _in_passes(self, kernel: FiniteKernel, arms: Index, ends: Hashes) -> Iterator[ArmSums]:
         """As many arms at a time as have sums that fit into memory."""
-        row = kernel.features(np.zeros((1, len(self._encoder.names))))
+        row = kernel.features(kernel.coerce(np.zeros((1, len(self._encoder.names)))))
         at_once = max(1, _MOST_BYTES // (row.shape[1] * 8))
         for start in range(0, len(arms), at_once):
             some = slice(start, start + at_once)
@@ -230,10 +230,25 @@ def sums_between(scan: Scan, cuts: Columns, salt: int, encoder: Encoder, kernel:
                 f"SELECT * FROM picked WHERE rowid >= {start} AND rowid < {start + _ROWS_AT_ONCE} ORDER BY rowid"
             )
             block = {name: found[f"value{place}"] for place, name in enumerate(encoder.columns)}
-            yield found["code"].astype(np.intp), kernel.coerce(encoder(block))
+            codes = found["code"].astype(np.intp)
+            yield codes, _coerced(kernel, encoder(block), codes, cuts)
 
     with readable(scan.name):
         return ArmSums.of_rows(kernel, arms, pieces())
+
+
+def _coerced(kernel: FiniteKernel, rows: Array, codes: Index, cuts: Columns) -> NDArray[Any]:  # (n, d), (n,)
+    """Rows as the kernel needs them; an error names the arm."""
+    try:
+        return kernel.coerce(rows)
+    except KabcError:
+        for code, name in zip(cuts["code"].tolist(), cuts["name"].tolist(), strict=True):
+            try:
+                if (codes == code).any():
+                    kernel.coerce(rows[codes == code])
+            except KabcError as error:
+                raise error.of_arm(name) from None
+        raise
 
 
 def _between(
