@@ -47,7 +47,7 @@ class DaskParts:
             pairs = [tasks[first : first + 2] for first in range(0, len(tasks), 2)]
             tasks = [_submit(self._client, add, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
         with _answering():
-            return tasks[0].result()
+            return self._client.gather(tasks[0])
 
 
 def parts_of(client: Client, source: Any, columns: Sequence[str] | None) -> tuple[Any, DaskParts] | None:
