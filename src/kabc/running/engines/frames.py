@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,15 @@ class DaskParts:
                 where = threads if isinstance(part, str) else {}  # files are everywhere, a frame is where it is
                 tasks.append(sent.submit(where, _asked, part, before, key=new_key("scan"))[0])
             return list(self._client.gather(tasks))
+
+    def total(self, query: Callable[[Any, int], Any]) -> Any:
+        sent = sent_once(self._client, query)
+        tasks = [_submit(self._client, _asked, sent, part, before) for part, before in self._parts]
+        while len(tasks) > 1:  # two at a time, whoever is ready first: sums depend on their order
+            pairs = [tasks[first : first + 2] for first in range(0, len(tasks), 2)]
+            tasks = [_submit(self._client, add, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        with _answering():
+            return self._client.gather(tasks[0])
 
 
 def parts_of(client: Client, source: Any, columns: Sequence[str] | None) -> tuple[Any, DaskParts] | None:
