@@ -121,7 +121,7 @@ SHARES = (
 
 LIMITS = (
     Mutant(
-        "strategies/anytime/inference.py",
+        "strategies/anytime/state.py",
         "self.shares.pair_limit(self.core.size, self.core.stage)",
         "self.shares.pair_limit(self.core.size, 1)",
         "every wider core has the share of the first",
@@ -366,7 +366,7 @@ PAIRED = (
         "strategies/anytime/test_paired.py::test_over_all_orders_a_bet_on_a_split_is_fair",
     ),
     Mutant(
-        "strategies/anytime/inference.py",
+        "strategies/anytime/state.py",
         "dict.fromkeys(wanted, min(wanted.values())) if self.learning.paired else wanted",
         "wanted",
         "samples of a representative that are in no match",

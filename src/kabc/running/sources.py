@@ -73,6 +73,13 @@ class Sources:
             self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
         return [arm.remaining for arm in self.arms]
 
+    @property
+    def summing_table(self) -> Any:
+        """The table that sums samples of all arms where they are; None: they are drawn."""
+        found = [getattr(arm, "summed_by", None) for arm in self.arms]
+        table = found[0][0] if found[0] is not None else None
+        return table if found == [(table, number) for number in range(len(found))] else None
+
     def n_lost(self, drawn: Sequence[int]) -> int:
         """Draws that were paid for without a sample to show: new tries, refused calls, warm-ups, lost draws.
 

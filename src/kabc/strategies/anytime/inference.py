@@ -1,7 +1,7 @@
-"""What follows from the samples: the books of both phases, the arms to draw next, and how it ends.
+"""What follows from the samples: how the state of a run changes, and how it ends.
 
-A round: `bet` on new samples, learn from them, `conclude`, and `rescore` for the next round. `request` says what to
-draw. The two phases, and the files that hold their parts, are described in `strategy.py`.
+A round: `bet` on new samples, learn from them, `conclude`, and `rescore` for the next round. The books that this
+changes are in `state.py`. The two phases, and the files that hold their parts, are described in `strategy.py`.
 """
 
 from __future__ import annotations
@@ -12,129 +12,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from kabc.core.arrays import Index, Mask
+from kabc.core.arrays import Index
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.strategies.answers import Status
-from kabc.strategies.anytime import pace, screening
+from kabc.strategies.anytime import screening
 from kabc.strategies.anytime.assignment import Assignment
-from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
-from kabc.strategies.anytime.learning import Learning, Lesson
-from kabc.strategies.anytime.relief import asked_about, relieved, starved
+from kabc.strategies.anytime.learning import Lesson
+from kabc.strategies.anytime.relief import relieved, starved
 from kabc.strategies.anytime.representatives import Representatives
-from kabc.strategies.anytime.review import Review
-from kabc.strategies.anytime.shares import ErrorShares
-from kabc.strategies.anytime.stalling import Stalling
-from kabc.strategies.anytime.wealth import Wealth
-from kabc.strategies.base import Request
+from kabc.strategies.anytime.state import FEWEST, State
 
-# How many times the samples that an arm had when the last one ran dry, and these at least, to give up:
+# How many times the samples that an arm had when the last one ran dry (`FEWEST` at least) to give up:
 _PATIENCE = 64  # on a group that seems to have only dry arms
 _WAITING = 4  # on an arm that cannot be compared with one of the groups it may be in
-_FEWEST = 32
 
 
-class Inference:
-    """The state of a run. Samples and counts are those of blocks, where samples are blocks."""
-
-    def __init__(
-        self,
-        n_clusters: int | None,
-        delta: float,
-        order: Index,  # (N,)
-        learning: Learning,
-        check: KCheck | None,
-        stalling: Stalling | None,
-    ) -> None:
-        self.n_arms, self.n_clusters, self.delta = len(order), n_clusters, delta
-        self.learning, self.check, self.stalling = learning, check, stalling
-        self.status: Status | None = None
-        self.assignment: Assignment | None = None  # the second phase, once the partition of the core is settled
-        self.standing: Representatives | None = None  # of the second phase
-        self.at_least = 1  # certified lower bound on the number of groups
-        self.groups_found: Index = np.full(
-            self.n_arms, -1, dtype=np.intp
-        )  # in the core, when it was last looked outside
-        self.met: tuple[int, ...] = ()  # an arm of each of these groups, pairwise told apart
-        self.dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
-        self.search: screening.Search | None = None  # of arms that stood out
-        self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
-        self.held_before = _FEWEST  # the most samples of an arm when the last one was set aside
-        self._last_forced: tuple[list[int], Mask, Forced] | None = None  # known places, pairs told apart, what follows
-        self._begin(order)
-
-    def _begin(self, order: Index) -> None:
-        """Before the first sample: the books of these arms."""
-        self.shares = ErrorShares(self.delta, len(order), self.n_clusters)
-        self.core = Core.first(order, self.n_clusters)
-        self.wealth = self._opened(Wealth.none(self.n_arms))
-        self.review = Review(self.shares, self.core.arms)
-        self.learning.begin(self.core.arms, self.n_clusters)
-        if self.check is not None:
-            self.check.start(self.core.arms, self.core.order)
-
-    def _opened(self, wealth: Wealth) -> Wealth:
-        """The books with the arms of this stage's core."""
-        return wealth.widened(self.core.arms, self.shares.pair_limit(self.core.size, self.core.stage))
-
-    # ------------------------------------------------------------ what to draw
-
-    def request(self) -> Request:
-        counts = self.learning.counts
-        if self.assignment is not None and not self.assignment.decided:
-            wanted = self.assignment.request(counts)
-            return dict.fromkeys(wanted, min(wanted.values())) if self.learning.paired else wanted
-        if self.check is not None and not self.review.doubted:
-            in_doubt = self.check.request(counts, self.dry)
-            if in_doubt:
-                return in_doubt
-        if self.look is not None:
-            return {arm: self.look - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
-        arms = self._core_arms()
-        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
-
-    @property
-    def _outside(self) -> Index:
-        """Arms outside the core that can be drawn."""
-        arms = self.core.order[self.core.size :]
-        return arms[~self.dry[arms]]
-
-    @property
-    def _not_looked_at(self) -> Index:
-        """Arms outside that have too few samples for the next look."""
-        arms = self._outside
-        return arms[self.learning.counts[arms] < (self.look or 0)]
-
-    def _core_arms(self) -> Index:
-        """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""
-        if self.search is not None and not self.dry[self.search.arms].any():
-            return np.sort(self.search.wanted(self.wealth.apart_among(self.search.arms)))
-        trusted = self.review.trusted
-        wanted = self.live[:0] if trusted is None else trusted.wanted(self._apart(trusted), self.dry)
-        return wanted if len(wanted) else np.sort(self.live)
-
-    def _apart(self, claim: Claim | None) -> Mask:  # -> (A, A)
-        """Pairs told apart among the arms of a claim."""
-        return self.wealth.apart_among(self.core.arms[:0] if claim is None else claim.arms)
-
-    @property
-    def live(self) -> Index:
-        """Arms of the core that can be drawn."""
-        arms = self.core.arms
-        return arms[~self.dry[arms]]
-
-    @property
-    def in_core(self) -> Mask:  # (N,)
-        """Whether each arm is one of the core."""
-        inside = np.zeros(self.n_arms, dtype=np.bool_)
-        inside[self.core.arms] = True
-        return inside
-
-    @property
-    def asked_about(self) -> Index:
-        """Arms of the core whose partition is looked for."""
-        return asked_about(self.core.arms, self.dry, self.wealth.apart, self.review.claim)
+class Inference(State):
+    """What follows from samples, round by round."""
 
     # ------------------------------------------------------------ what was drawn
 
@@ -360,7 +256,7 @@ class Inference:
     def set_aside(self, given: Sequence[int], number: int) -> None:
         """Go on without these arms, after this many rounds."""
         self.dry[list(given)] = True
-        self.held_before = max(_FEWEST, int(self.learning.counts.max()))
+        self.held_before = max(FEWEST, int(self.learning.counts.max()))
         if self.standing is not None:
             self.standing = replace(self.standing, dry=self.dry.copy())
         elif number:
