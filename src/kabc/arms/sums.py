@@ -96,8 +96,9 @@ class RowSums:
     # ------------------------------------------------------------ the hash of a row
 
     def _ends(self, arms: Index, numbers: Counts) -> Hashes:  # (E,), (E,) -> (E,)
-        """For each arm a hash up to which it has exactly so many rows, 1 or more."""
-        search = _Search(numbers, self._counts[arms])
+        """For each arm a hash up to which it has exactly so many rows: some behind those before its place."""
+        before = self._row[arms]
+        search = _Search(numbers, before, self._counts[arms] - before, self._from[arms])
         while len(some := np.flatnonzero(search.wide)):
             start, width = search.segments(some)
             last = start + np.uint64(_SEGMENTS) * width - np.uint64(1)
@@ -126,11 +127,11 @@ class _Search:
     """
 
     numbers: Counts  # (E,)
+    below: Counts  # (E,)
     inside: Counts  # (E,)
+    low: Hashes  # (E,)
 
     def __post_init__(self) -> None:
-        self.below = np.zeros_like(self.numbers)
-        self.low: Hashes = np.zeros(len(self.numbers), dtype=np.uint64)
         self.high: Hashes = np.full(len(self.numbers), _LAST)
 
     @property
@@ -256,7 +257,7 @@ def _between(
 ) -> Columns:
     """A query about the rows of the arms `name` in `cuts` whose hash is from `low` to `high`."""
     workspace, order = scan.rows.workspace, scan.hash_of_rows(salt)
-    near = f"{scan.kept} AND {order} <= {cuts['high'].max()}::UBIGINT"
+    near = f"{scan.kept} AND {order} BETWEEN {cuts['low'].min()}::UBIGINT AND {cuts['high'].max()}::UBIGINT"
     workspace.connection.register("cuts", cuts)
     with readable(scan.name):
         found = workspace.arrays(
