@@ -184,9 +184,15 @@ def test_a_table_that_changes_is_refused() -> None:
     rows = table()
     _, there, parts = both(rows, 2_000)
     first = rows.iloc[:2_000]
+    left = 40 - int((first["machine"] == "m10").sum())
     parts._frames[0] = first[first["machine"] != "m10"]
-    with pytest.raises(ArmError, match=r"arm 'm10': the frame changed during the run: 40 rows at first, "):
+    with pytest.raises(ArmError, match=rf"arm 'm10': the frame changed during the run: 40 rows at first, {left} later"):
         buffer_of(there).sums(KERNEL, np.array([0, 0, 30]))
+    parts._frames = parts._frames[:1]
+    with pytest.raises(ArmError, match=r"arm 'm1': the frame changed during the run: 3,000 rows at first, \S+ later"):
+        buffer_of(there).sums(KERNEL, np.array([2_500, 0, 0]))
+    with pytest.raises(ArmError, match=r"arm 'm1': the frame changed during the run: 3,000 rows at first, 1,\d+ later"):
+        buffer_of(there).sums(KERNEL, np.array([3_000, 0, 0]))
 
 
 def test_a_table_that_is_here_is_not_summed_elsewhere() -> None:
