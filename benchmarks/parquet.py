@@ -161,7 +161,7 @@ def on_a_cluster(path: str) -> dict[str, Any]:
         sent["rows"] += len(found["code"])
         return found
 
-    distributed.Client.gather, PartedScan.read = weighed, counted  # type: ignore[method-assign]
+    distributed.Client.gather, PartedScan.read = weighed, counted  # type: ignore[method-assign, assignment]
     settings: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": 0}
     with distributed.LocalCluster(2, host="127.0.0.1", **settings) as workers, distributed.Client(workers) as client:
         found = tight(path, executor=client)

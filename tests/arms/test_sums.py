@@ -56,8 +56,9 @@ def table(seed: int = 0) -> pd.DataFrame:
 
 def both(rows: pd.DataFrame, *cuts: int, **how: Any) -> tuple[NamedArms, NamedArms, Here]:
     """The arms of a table that is here, of the same in parts, and these parts."""
-    parts, how = Here(rows, *cuts), {"arm": "machine", "seed": 7} | how
-    return table_arms(rows, **how), table_arms(rows.iloc[:50], parts=parts, **how), parts
+    parts = Here(rows, *cuts)
+    here = table_arms(rows, arm="machine", seed=7, **how)
+    return here, table_arms(rows.iloc[:50], arm="machine", seed=7, parts=parts, **how), parts
 
 
 def buffer_of(arms: NamedArms) -> RowBuffer:
