@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kabc.core.arrays import Index
+from kabc.core.arrays import Array, Index
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.strategies.answers import Status
 from kabc.strategies.anytime import screening
@@ -122,10 +122,17 @@ class Inference(State):
         """Guess the partition of the core anew, from samples alone."""
         if self.n_clusters is None or not self.learning.scorers or len(self.asked_about) < self.n_clusters:
             return
-        guess = self.learning.guess(self.wealth.best_expert, self.asked_about, self.n_clusters)
-        if guess is not None:
+        found = self.learning.guess(self._gains, self.asked_about, self.n_clusters)
+        if found is not None:
+            guess, odds = found
             provable = not (self.dry.any() and self._needs_dry(Claim(guess, math.inf, 0)))
-            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size, provable=provable)
+            n_samples, n_core = self.learning.n_samples, self.core.size
+            self.review.revise(guess, self.live, n_samples, n_core, odds=odds, provable=provable)
+
+    @property
+    def _gains(self) -> Array:  # (E,)
+        """What the experts have won."""
+        return self.wealth.common_gains(self.learning.n_experts)
 
     def _needs_dry(self, claim: Claim) -> bool:
         """Whether a claim cannot be proven without arms that ran dry."""
@@ -296,4 +303,4 @@ class Inference(State):
             return False
         if self.learning.counts[self.live].max() < _PATIENCE * self.held_before:
             return False
-        return starved(self.learning, self.wealth.best_expert, core, self.asked_about, self.n_clusters)
+        return starved(self.learning, self._gains, core, self.asked_about, self.n_clusters)

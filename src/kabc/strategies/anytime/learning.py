@@ -19,6 +19,7 @@ import numpy as np
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
+from kabc.core.scores.grouping import likeliest_in_all
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.far import FarArms
@@ -28,6 +29,8 @@ _MOST_FITTED = 200_000  # samples that feature maps are fitted on
 _AT_ONCE = 1 << 13  # samples whose features are in memory together
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
 _MOST_KEPT = 64  # arms; of more, it would take too much memory
+_SHARPER = 2.0  # how much more those experts count for a guess that have won more
+_LEAST_TRUST = 0.01  # of that in the best one: others are not asked
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
 
@@ -353,16 +356,27 @@ class Learning:
         """The groups that the scores of an expert rest on."""
         return self._groups(self.scorers[expert // len(SCALES)], np.arange(len(self.counts)))
 
-    def guess(self, expert: int, core: Index, n_groups: int) -> Index | None:  # (C,) -> (N,)
-        """The groups of the core as this expert sees them now, -1 outside; None if it sees fewer than K."""
-        scorer, labels = expert // len(SCALES), np.full(len(self.counts), -1, dtype=np.intp)
+    def guess(self, gains: Array, core: Index, n_groups: int) -> tuple[Index, float] | None:  # (E,), (C,) -> (N,)
+        """The groups of the core as the experts see them now, -1 outside, and the odds against; None: fewer than K.
+
+        `gains` are what the experts have won. Those that have won most are listened to most.
+        """
+        won = gains.reshape(-1, len(SCALES)).max(axis=1)
+        trust = np.exp(_SHARPER * (won - won.max()))
+        best, some = int(won.argmax()), np.flatnonzero(trust > _LEAST_TRUST)
         rows = core if self._far is None else self._far.rows(core)
+        spaces = [self.learners[one // len(RIDGES)].spaces()[one % len(RIDGES)] for one in some.tolist()]
         if self._is_open:  # the next scores are likely to need the groups of all scorers
-            labels[core] = self._all_groups(rows, n_groups)[scorer, rows]
+            starts = self._all_groups(rows, n_groups)[:, rows]
         else:
-            learner, ridge = divmod(scorer, len(RIDGES))
-            labels[core] = self._groups_in([self.learners[learner].spaces()[ridge]], rows, n_groups)[0, rows]
-        return None if len(np.unique(labels[core])) < n_groups else labels
+            own = self._groups_in([spaces[int(np.flatnonzero(some == best)[0])]], rows, n_groups)[0]
+            starts = np.stack([own, self.scorers[best].labels])[:, rows]
+        starts, counts = starts[(starts >= 0).all(axis=1)], self.learners[0].counts[rows]
+        points, trust = [space.means[rows] for space in spaces], trust[some] / trust[some].sum()
+        found, odds = likeliest_in_all(points, trust, counts, starts, n_groups)
+        labels = np.full(len(self.counts), -1, dtype=np.intp)
+        labels[core] = found
+        return None if len(np.unique(found)) < n_groups else (labels, odds)
 
     def _all_groups(self, rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
         """The groups of some rows as all scorers see them now."""
