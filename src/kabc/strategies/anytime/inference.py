@@ -50,6 +50,8 @@ class Inference(State):
         arms, core = self.asked_about, self.core.arms  # the first may all be newcomers
         arms = arms if self.learning.counts[arms].any() else core
         self.learning.rescore(arms, *self._taught(), self.wealth.best_expert)
+        if self.assignment is not None:
+            self.learning.hear_looks()
 
     def _taught(self) -> tuple[Index, int]:  # (N,)
         """Groups that the next scores take for granted, -1 where there is none; the number of groups to look for."""
@@ -168,26 +170,29 @@ class Inference(State):
             self._look_outside()
         return seen.complete
 
-    def _look_outside(self, *, closer: bool = False) -> None:
+    def _look_outside(self, *, longer: bool = False) -> None:
         """Look for arms that fit into none of the groups found so far; those that do not join the core.
 
-        If none stands out, or `closer`, all arms outside get more samples, and in the end the core is widened at
+        If none stands out, or `longer`, all arms outside get more samples, and in the end the core is widened at
         random.
         """
-        if len(self._not_looked_at):
-            return  # some were set aside, the others are drawn first
         outside, learning, labels = self._outside, self.learning, self.groups_found
         held = int(learning.counts[outside].min()) if len(outside) else 0
         missing, odd = (self.n_clusters or 0) - int(labels.max()) - 1, outside[:0]
-        if held >= screening.FIRST and not closer:
-            known, most = learning.of_learners(labels), screening.most_at_once(len(outside), held, self.core.size)
-            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing, most)
-        self.look, self.search = None, None
+        if self.look is None and held >= screening.FIRST and not longer:
+            self.look = screening.Look(outside, held, len(outside))
+        while self.look is not None and not len(odd):
+            if len(self._not_looked_at):
+                return  # these are drawn first
+            look = replace(self.look, arms=self.look.arms[~self.dry[self.look.arms]])
+            seen = learning.learners, learning.batches, learning.of_learners(labels)
+            odd, self.look = screening.looked(look, *seen, missing, learning.trusted_map)
+        self.search = None
         if len(odd):
-            self.search = screening.Search(labels, self.met, odd, held)
+            self.search = screening.Search(labels, self.met, odd, held, learning.counts.copy())
             self._widen(self.core.joined(odd))
         else:
-            self.look = screening.next_look(held, self.core.patience) if len(outside) else None
+            self.look = screening.next_look(outside, held, self.core.patience)
             if self.look is None:
                 self._widen(self.core.widened())
 
@@ -201,7 +206,7 @@ class Inference(State):
         nothing_new = len(standing) == len(self.met)
         self.groups_found, self.met, self.search = labels, standing, None
         if not complete:
-            self._look_outside(closer=nothing_new)
+            self._look_outside(longer=nothing_new)
         return complete
 
     def _widen(self, core: Core) -> None:

@@ -348,6 +348,24 @@ class Learning:
             parts = [batch.part(some) for batch, some in zip(self._batches, places, strict=True) if len(some)]
             teach(self.learners, self._known(parts))
 
+    def hear_looks(self) -> None:
+        """What arms outside look like by samples that were drawn before the groups were known, at a look."""
+        if self._far is None:
+            return
+        new = np.isin(np.arange(len(self.counts)), self._far.unheard(self.counts))
+        learner, scorer = self.learners[self.trusted_map], self.scorers[self._best]
+        for batch in self._batches if new.any() else ():
+            places, step = np.flatnonzero(new[batch.arms]), max(1, _AT_ONCE // int(batch.counts.max()))
+            for start in range(0, len(places), step):
+                part = batch.part(places[start : start + step])
+                self._far.note(part, scorer.scores(*seen_by([learner], part.samples)))
+        self._far.add()
+
+    @property
+    def trusted_map(self) -> int:
+        """The number of the map that is trusted most."""
+        return self._best // len(RIDGES)
+
     def of_learners(self, labels: Index) -> Index:  # (N,) -> (rows,)
         """The groups of the arms that the learners know, in their order."""
         return labels if self._far is None else self._far.of_rows(labels)
