@@ -34,23 +34,28 @@ class DaskParts:
         return len(self._parts)
 
     def each(self, query: Callable[[Any, int], Any], some: Iterable[int] | None = None) -> list[Any]:
-        asked = self._parts if some is None else [self._parts[number] for number in some]
         with _answering():
-            sent, threads = Spread(self._client, query), dict(self._client.nthreads())  # it may name all arms
-            tasks = []
-            for part, before in asked:
-                where = threads if isinstance(part, str) else {}  # files are everywhere, a frame is where it is
-                tasks.append(sent.submit(where, _asked, part, before, key=new_key("scan"))[0])
-            return list(self._client.gather(tasks))
+            return list(self._client.gather(self._asked(query, some)))
 
     def total(self, query: Callable[[Any, int], Any]) -> Any:
-        sent = sent_once(self._client, query)
-        tasks = [_submit(self._client, _asked, sent, part, before) for part, before in self._parts]
-        while len(tasks) > 1:  # two at a time, whoever is ready first: sums depend on their order
-            pairs = [tasks[first : first + 2] for first in range(0, len(tasks), 2)]
-            tasks = [_submit(self._client, add, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
         with _answering():
+            tasks = self._asked(query)
+            while len(tasks) > 1:  # two at a time, whoever is ready first: sums depend on their order
+                pairs = [tasks[first : first + 2] for first in range(0, len(tasks), 2)]
+                tasks = [self._added(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
             return self._client.gather(tasks[0])
+
+    def _asked(self, query: Callable[[Any, int], Any], some: Iterable[int] | None = None) -> list[Any]:
+        """Tasks that ask parts."""
+        sent, threads = Spread(self._client, query), dict(self._client.nthreads())  # it may name all arms
+        tasks = []
+        for part, before in self._parts if some is None else [self._parts[number] for number in some]:
+            where = threads if isinstance(part, str) else {}  # files are everywhere, a frame is where it is
+            tasks.append(sent.submit(where, _asked, part, before, key=new_key("scan"))[0])
+        return tasks
+
+    def _added(self, one: Any, other: Any) -> Any:
+        return submit(self._client, add, one, other, key=new_key("sum"))
 
 
 def parts_of(client: Client, source: Any, columns: Sequence[str] | None) -> tuple[Any, DaskParts] | None:
