@@ -210,8 +210,8 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "mixed(log_factors, self.far[own] + common)",
-        "mixed(log_factors, self.far[own] + log_factors + common)",
+        "mixed(log_factors, gains + common)",
+        "mixed(log_factors, gains + log_factors + common)",
         "weights of experts see the round that they weigh, for arms outside",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence",
     ),
