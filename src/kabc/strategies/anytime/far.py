@@ -64,6 +64,10 @@ class FarArms:
         likely = np.where(self._heard[arms], self._fit[arms].argmax(axis=1), -1)
         return np.where(rows >= 0, labels[rows], likely)
 
+    def unheard(self, counts: Counts) -> Index:  # (N,) -> arms
+        """Arms outside without a group that have samples, but no scores."""
+        return np.flatnonzero((self._row < 0) & ~self._heard & (counts > 0))
+
     def note(self, arms: Index, sums: Array) -> None:  # (A,), (A, G)
         """Sums of the scores of a round, which count from the next round on."""
         outside = np.flatnonzero(self._row[arms] < 0)

@@ -19,6 +19,7 @@ import numpy as np
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
+from kabc.core.scores.grouping import likeliest_in_all
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.far import FarArms
@@ -30,6 +31,8 @@ _AT_ONCE = 1 << 13  # samples whose features are in memory together
 _IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
 _MOST_KEPT = 64  # arms; of more, it would take too much memory
+_SHARPER = 2.0  # how much more those experts count for a guess that have won more
+_LEAST_TRUST = 0.01  # of that in the best one: others are not asked
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
 
@@ -57,6 +60,10 @@ class Batch:
     def starts(self) -> Index:  # (A + 1,)
         """Where the samples of each arm start, and where they end."""
         return np.concatenate([[0], np.cumsum(self.counts)])
+
+    def sums(self, values: Array) -> Array:  # (n, G) -> (A, G)
+        """The sum of what the samples of each arm have."""
+        return np.asarray(np.add.reduceat(values, self.starts[:-1], axis=0))
 
     @property
     def base(self) -> int:
@@ -364,6 +371,24 @@ class Learning:
             parts = [batch.part(some) for batch, some in zip(self._batches, places, strict=True) if len(some)]
             teach(self.learners, self._known(parts))
 
+    def hear_looks(self) -> None:
+        """What arms outside look like by samples that were drawn before the groups were known, at a look."""
+        if self._far is None:
+            return
+        new = np.isin(np.arange(len(self.counts)), self._far.unheard(self.counts))
+        learner, scorer = self.learners[self.trusted_map], self.scorers[self._best]
+        for batch in self._batches if new.any() else ():
+            places, step = np.flatnonzero(new[batch.arms]), max(1, _AT_ONCE // int(batch.counts.max()))
+            for start in range(0, len(places), step):
+                part = batch.part(places[start : start + step])
+                self._far.note(part.arms, part.sums(scorer.scores(*seen_by([learner], part.samples))))
+        self._far.add()
+
+    @property
+    def trusted_map(self) -> int:
+        """The number of the map that is trusted most."""
+        return self._best // len(RIDGES)
+
     def of_learners(self, labels: Index) -> Index:  # (N,) -> (rows,)
         """The groups of the arms that the learners know, in their order."""
         return labels if self._far is None else self._far.of_rows(labels)
@@ -372,16 +397,27 @@ class Learning:
         """The groups that the scores of an expert rest on."""
         return self._groups(self.scorers[expert // len(SCALES)], np.arange(len(self.counts)))
 
-    def guess(self, expert: int, core: Index, n_groups: int) -> Index | None:  # (C,) -> (N,)
-        """The groups of the core as this expert sees them now, -1 outside; None if it sees fewer than K."""
-        scorer, labels = expert // len(SCALES), np.full(len(self.counts), -1, dtype=np.intp)
+    def guess(self, gains: Array, core: Index, n_groups: int) -> tuple[Index, float] | None:  # (E,), (C,) -> (N,)
+        """The groups of the core as the experts see them now, -1 outside, and the odds against; None: fewer than K.
+
+        `gains` are what the experts have won. Those that have won most are listened to most.
+        """
+        won = gains.reshape(-1, len(SCALES)).max(axis=1)
+        trust = np.exp(_SHARPER * (won - won.max()))
+        best, some = int(won.argmax()), np.flatnonzero(trust > _LEAST_TRUST)
         rows = core if self._far is None else self._far.rows(core)
+        spaces = [self.learners[one // len(RIDGES)].spaces()[one % len(RIDGES)] for one in some.tolist()]
         if self._is_open:  # the next scores are likely to need the groups of all scorers
-            labels[core] = self._all_groups(rows, n_groups)[scorer, rows]
+            starts = self._all_groups(rows, n_groups)[:, rows]
         else:
-            learner, ridge = divmod(scorer, len(RIDGES))
-            labels[core] = self._groups_in([self.learners[learner].spaces()[ridge]], rows, n_groups)[0, rows]
-        return None if len(np.unique(labels[core])) < n_groups else labels
+            own = self._groups_in([spaces[int(np.flatnonzero(some == best)[0])]], rows, n_groups)[0]
+            starts = np.stack([own, self.scorers[best].labels])[:, rows]
+        starts, counts = starts[(starts >= 0).all(axis=1)], self.learners[0].counts[rows]
+        points, trust = [space.means[rows] for space in spaces], trust[some] / trust[some].sum()
+        found, odds = likeliest_in_all(points, trust, counts, starts, n_groups)
+        labels = np.full(len(self.counts), -1, dtype=np.intp)
+        labels[core] = found
+        return None if len(np.unique(found)) < n_groups else (labels, odds)
 
     def _all_groups(self, rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
         """The groups of some rows as all scorers see them now."""
