@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from kabc.core.arrays import Array, Index
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Scorer
 from kabc.core.scores.maps import FeatureMap, all_features
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.wealth import Outside, bet_outside
-
-if TYPE_CHECKING:
-    from kabc.strategies.anytime.learning import Batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
