@@ -22,7 +22,7 @@ from kabc.strategies.anytime import inference, learning, outside
 from tests.running.live import normal, run, same
 
 HERE = os.getpid()
-ARMS: dict[str, Any] = {f"arm {number}": partial(normal, mean=6.0 * (number % 3)) for number in range(60)}
+ARMS: dict[str, Any] = {f"arm {number}": partial(normal, mean=6.0 * (number % 3)) for number in range(66)}
 ASKED: dict[str, Any] = {"strategy": "anytime", "n_clusters": 3}
 
 
