@@ -36,6 +36,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 def small_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "_IN_PART", 12)
     monkeypatch.setattr(learning, "_AT_ONCE", 12)
+    monkeypatch.setattr(learning, "_OVER_CORE", 1)
     monkeypatch.setattr(learning, "_MANY", request.param)
 
 
