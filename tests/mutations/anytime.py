@@ -210,8 +210,8 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "mixed(log_factors, self.far[own] + common)",
-        "mixed(log_factors, self.far[own] + log_factors + common)",
+        "mixed(log_factors, gains + common)",
+        "mixed(log_factors, gains + log_factors + common)",
         "weights of experts see the round that they weigh, for arms outside",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence",
     ),
@@ -225,12 +225,12 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/strategy.py",
-        "            found.bet(lesson)\n",
+        "            found.bet(lesson, self.compute or computed_here)\n",
         (
             "            for learner, features in zip(learning.learners, lesson.features, strict=True):\n"
             "                learner.absorb(features, lesson.batch.owners)\n"
             "            found.rescore()\n"
-            "            found.bet(lesson)\n"
+            "            found.bet(lesson, self.compute or computed_here)\n"
         ),
         "scores see the samples that they are bet on",
         "strategies/anytime/test_errors.py::"

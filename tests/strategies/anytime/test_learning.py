@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from kabc.core.partitions import Partition
 from kabc.core.scores.discriminant import RIDGES
 from kabc.core.scores.maps import FeatureMap, Scaled
-from kabc.strategies.anytime.learning import SCALES, Batch, Learning
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import SCALES, Learning
 from tests.strategies.anytime.books import lesson
 
 Rows = dict[int, NDArray[Any]]
@@ -102,7 +103,7 @@ def test_learners_know_every_sample_once() -> None:
 
 def test_each_scorer_bets_at_half_strength_with_a_ceiling_and_at_full_strength_without() -> None:
     learning = taught(0)
-    made = learning.block(lesson(learning, draw(1, 1)), 2)
+    made = learning.block(lesson(learning, draw(1, 1)), learning.scoring(2))
     assert made.n_experts == len(learning.scorers) * len(SCALES) == len(RIDGES) * len(SCALES)
     assert made.scales == (0.5, 1.0)
     assert made.caps == pytest.approx((math.log1p(8 / 2), math.inf))
@@ -111,8 +112,8 @@ def test_each_scorer_bets_at_half_strength_with_a_ceiling_and_at_full_strength_w
 def test_scores_of_a_sample_do_not_depend_on_the_other_samples_of_its_round() -> None:
     learning = taught(0)
     rows, others = draw(1, 8), draw(2, 8)  # twice as many samples: maps are fitted anew, but not for this round
-    one = learning.block(lesson(learning, rows), 2)
-    two = learning.block(lesson(learning, {**others, 0: rows[0]}), 2)
+    one = learning.block(lesson(learning, rows), learning.scoring(2))
+    two = learning.block(lesson(learning, {**others, 0: rows[0]}), learning.scoring(2))
     assert np.allclose(one.scores[:, :8], two.scores[:, :8], rtol=1e-12)
     assert not np.isclose(one.scores[:, 8:], two.scores[:, 8:]).all(axis=(1, 2)).any()
 
