@@ -56,8 +56,9 @@ def table(seed: int = 0) -> pd.DataFrame:
 
 def both(rows: pd.DataFrame, *cuts: int, **how: Any) -> tuple[NamedArms, NamedArms, Here]:
     """The arms of a table that is here, of the same in parts, and these parts."""
-    parts, how = Here(rows, *cuts), {"arm": "machine", "seed": 7} | how
-    return table_arms(rows, **how), table_arms(rows.iloc[:50], parts=parts, **how), parts
+    parts = Here(rows, *cuts)
+    here = table_arms(rows, arm="machine", seed=7, **how)
+    return here, table_arms(rows.iloc[:50], arm="machine", seed=7, parts=parts, **how), parts
 
 
 def buffer_of(arms: NamedArms) -> RowBuffer:
@@ -184,9 +185,15 @@ def test_a_table_that_changes_is_refused() -> None:
     rows = table()
     _, there, parts = both(rows, 2_000)
     first = rows.iloc[:2_000]
+    left = 40 - int((first["machine"] == "m10").sum())
     parts._frames[0] = first[first["machine"] != "m10"]
-    with pytest.raises(ArmError, match=r"arm 'm10': the frame changed during the run: 40 rows at first, "):
+    with pytest.raises(ArmError, match=rf"arm 'm10': the frame changed during the run: 40 rows at first, {left} later"):
         buffer_of(there).sums(KERNEL, np.array([0, 0, 30]))
+    parts._frames = parts._frames[:1]
+    with pytest.raises(ArmError, match=r"arm 'm1': the frame changed during the run: 3,000 rows at first, \S+ later"):
+        buffer_of(there).sums(KERNEL, np.array([2_500, 0, 0]))
+    with pytest.raises(ArmError, match=r"arm 'm1': the frame changed during the run: 3,000 rows at first, 1,\d+ later"):
+        buffer_of(there).sums(KERNEL, np.array([3_000, 0, 0]))
 
 
 def test_a_table_that_is_here_is_not_summed_elsewhere() -> None:

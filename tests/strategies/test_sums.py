@@ -35,7 +35,8 @@ def sums_of(samples: Mapping[int, Array], kernel: Any = KERNEL, n_arms: int = 4)
 @every
 def test_sums_are_as_good_as_the_samples(make: Callable[[Kernel], Any]) -> None:
     by_samples, by_sums, rng = make(KERNEL), make(KERNEL), np.random.default_rng(0)
-    assert isinstance(by_sums, TakesSums) and by_sums.sums_of is KERNEL
+    takes_sums: object = by_sums
+    assert isinstance(takes_sums, TakesSums) and takes_sums.sums_of is KERNEL
     while not by_samples.stopped:
         samples = drawn(by_samples.ask(), rng)
         assert by_sums.ask() == by_samples.ask()

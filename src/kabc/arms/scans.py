@@ -266,7 +266,7 @@ class RowBuffer:
         if len(wrong):
             first = int(wrong[0])
             raise table_changed(
-                self._scan.name, self._names[first], int(self._counts[first]), int(self._fetched[first])
+                self._scan.name, self._names[first], int(self._counts[first]), f"{self._fetched[first]:,}"
             )
 
 

@@ -32,6 +32,7 @@ _LAST = np.iinfo(np.uint64).max
 _SEGMENTS = 16  # in which rows are counted
 _WIDTH = 4.0  # standard deviations to each side that they cover
 _FEW = 64  # hashes of an arm that are fetched
+_MOST_TURNS = 100  # of counting; two or three are enough for a table that does not change
 _MOST_BYTES = 1 << 27  # of sums that a machine holds for one query; more arms are summed in several
 _ROWS_AT_ONCE = 1 << 17  # whose values are in memory
 
@@ -67,9 +68,7 @@ class RowSums:
         self._seek(arms[self._row[arms] != first[arms]], first)
         ends = self._ends(arms, (first + wanted)[arms])
         found = FeatureSums.of_arms(kernel, len(wanted), self._in_passes(kernel, arms, ends))
-        if not np.array_equal(found.counts, wanted):
-            arm = int(np.flatnonzero(found.counts != wanted)[0])
-            raise self._changed(arm, int(found.counts[arm] - wanted[arm]))
+        self._refuse_other(np.arange(len(wanted)), found.counts - wanted)
         self._row[arms] += wanted[arms]
         self._from[arms] = np.where(ends < _LAST, ends + np.uint64(1), _LAST)
         return found
@@ -96,25 +95,36 @@ class RowSums:
     # ------------------------------------------------------------ the hash of a row
 
     def _ends(self, arms: Index, numbers: Counts) -> Hashes:  # (E,), (E,) -> (E,)
-        """For each arm a hash up to which it has exactly so many rows, 1 or more."""
-        search = _Search(numbers, self._counts[arms])
-        while len(some := np.flatnonzero(search.wide)):
+        """For each arm a hash up to which it has exactly so many rows: some behind those before its place."""
+        before = self._row[arms]
+        search = _Search(numbers, before, self._counts[arms] - before, self._from[arms])
+        for _ in range(_MOST_TURNS):
+            some = np.flatnonzero(search.wide)
+            if not len(some):
+                break
             start, width = search.segments(some)
             last = start + np.uint64(_SEGMENTS) * width - np.uint64(1)
             cuts = self._cuts(np.arange(len(some)), arms[some], search.low[some], last)
             found = self._scan.total(counts_between, cuts | {"start": start, "width": width}, self._salt)
             search.narrow(some, start, width, found)
+        else:
+            raise self._changed(int(arms[some[0]]), "fewer")
         some = np.flatnonzero(search.open)
         if len(some):
             cuts = self._cuts(np.arange(len(some)), arms[some], search.low[some], search.high[some])
             near = joined(self._scan.each(hashes_between, cuts, self._salt))
-            wrong = search.settle(some, near["code"], near["hash"])
-            if len(wrong):
-                raise self._changed(int(arms[wrong[0]]), -1)
+            more = search.settle(some, near["code"], near["hash"])
+            self._refuse_other(arms[some], more)
         return search.high
 
-    def _changed(self, arm: int, more: int) -> ArmError:
-        return table_changed(self._scan.name, self._names[arm], int(self._counts[arm]), int(self._counts[arm]) + more)
+    def _refuse_other(self, arms: Index, more: Counts) -> None:  # (A,), (A,)
+        """Refuse a table in which arms have more or fewer rows than at first."""
+        for place in np.flatnonzero(more).tolist():
+            arm = int(arms[place])
+            raise self._changed(arm, f"{self._counts[arm] + more[place]:,}")
+
+    def _changed(self, arm: int, later: str) -> ArmError:
+        return table_changed(self._scan.name, self._names[arm], int(self._counts[arm]), later)
 
 
 @dataclass
@@ -126,11 +136,11 @@ class _Search:
     """
 
     numbers: Counts  # (E,)
+    below: Counts  # (E,)
     inside: Counts  # (E,)
+    low: Hashes  # (E,)
 
     def __post_init__(self) -> None:
-        self.below = np.zeros_like(self.numbers)
-        self.low: Hashes = np.zeros(len(self.numbers), dtype=np.uint64)
         self.high: Hashes = np.full(len(self.numbers), _LAST)
 
     @property
@@ -170,21 +180,21 @@ class _Search:
         self.inside[some] = counts[rows, part]
         self.below[some] = ends[rows, part] - self.inside[some]
 
-    def settle(self, some: Index, code: Index, hashes: Hashes) -> Index:  # (S,), (m,), (m,)
-        """End these ranges with the row, by all hashes in them. Returns those that have other counts than before."""
+    def settle(self, some: Index, code: Index, hashes: Hashes) -> Counts:  # (S,), (m,), (m,) -> (S,)
+        """End these ranges with the row, by all hashes in them. Returns how many more there are than should be."""
         order = np.lexsort((hashes, code))
         ends = np.cumsum(np.bincount(code, minlength=len(some)))
         firsts = np.concatenate([[0], ends[:-1]])
-        wrong: Index = some[ends - firsts != self.inside[some]]
-        if not len(wrong):
+        more: Counts = ends - firsts - self.inside[some]
+        if not more.any():
             self.high[some] = hashes[order][firsts + (self.numbers - self.below)[some] - 1]
-        return wrong
+        return more
 
 
-def table_changed(name: str, arm: object, first: int, later: int) -> ArmError:
+def table_changed(name: str, arm: object, first: int, later: str) -> ArmError:
     """The error where an arm has other rows than were counted at first."""
     return ArmError(
-        f"{name} changed during the run: {counted(first, 'row')} at first, {later:,} later; start again, and do not "
+        f"{name} changed during the run: {counted(first, 'row')} at first, {later} later; start again, and do not "
         "change it during the run"
     ).of_arm(arm)
 
@@ -256,7 +266,7 @@ def _between(
 ) -> Columns:
     """A query about the rows of the arms `name` in `cuts` whose hash is from `low` to `high`."""
     workspace, order = scan.rows.workspace, scan.hash_of_rows(salt)
-    near = f"{scan.kept} AND {order} <= {cuts['high'].max()}::UBIGINT"
+    near = f"{scan.kept} AND {order} BETWEEN {cuts['low'].min()}::UBIGINT AND {cuts['high'].max()}::UBIGINT"
     workspace.connection.register("cuts", cuts)
     with readable(scan.name):
         found = workspace.arrays(

@@ -14,6 +14,7 @@ from kabc.core.kernels import Kernel
 from kabc.core.settings import error_probability
 from kabc.core.words import counted, two_digits
 from kabc.running.blocks import few_blocks, settled_block
+from kabc.running.computing import computing
 from kabc.running.intake import Intake, Pieces
 from kabc.running.interrupts import uninterrupted
 from kabc.running.loop import Loop, blas_threads
@@ -233,7 +234,7 @@ class Rounds:
         elif given != request:
             _ask_instead(strategy, request, given)
         comparing = f"round {self.number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
-        with uninterrupted(self.show), self.show.during(comparing):
+        with uninterrupted(self.show), self.show.during(comparing), computing(strategy, self._sources):
             self.telling = True
             try:
                 tell()

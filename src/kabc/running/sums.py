@@ -7,34 +7,23 @@ sums come. The samples are the same, whichever way they take.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.core.arrays import Counts
 from kabc.core.embeddings import FeatureSums
 from kabc.core.kernels import FiniteKernel
 from kabc.running.intake import Intake
-from kabc.running.sources import Sources
+from kabc.running.sources import Sources, SummingTable
 from kabc.strategies.base import Request, Strategy, TakesSums
 from kabc.study.ledger import Ledger
-
-
-class Table(Protocol):
-    """A table that sums its rows where they are (`kabc.arms.scans.RowBuffer`)."""
-
-    def expect(self, most: int) -> None:
-        """No more rows of an arm than this are drawn."""
-
-    def sums(self, kernel: FiniteKernel, wanted: Counts) -> FeatureSums:  # (N,)
-        """The sums of the next rows of each arm, which count as drawn."""
 
 
 class Summing:
     """Sums of a strategy's samples."""
 
-    def __init__(self, kernel: FiniteKernel, table: Table, intake: Intake) -> None:
+    def __init__(self, kernel: FiniteKernel, table: SummingTable, intake: Intake) -> None:
         self._kernel, self._table, self._intake = kernel, table, intake
 
     def rows_of(self, request: Request) -> Request:
@@ -47,7 +36,7 @@ class Summing:
 
     def rest(self, request: Request, samples: Mapping[int, ArrayLike]) -> Request:
         """What is left of a request beside these samples."""
-        rest = {arm: count - np.shape(samples.get(arm, ()))[0] for arm, count in request.items()}
+        rest = {arm: count - len(np.asarray(samples.get(arm, ()))) for arm, count in request.items()}
         return {arm: count for arm, count in rest.items() if count}
 
     def sums(self, samples: Mapping[int, ArrayLike], rest: Request) -> FeatureSums:

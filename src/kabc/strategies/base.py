@@ -8,7 +8,7 @@ clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.running.clu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
@@ -113,6 +113,26 @@ class TakesSums(Protocol):
 
     def tell_sums(self, sums: FeatureSums) -> None:
         """The whole round at once, as `tell`. Validates before it changes anything."""
+
+
+# (function, what is common, parts) -> each part with function(common, part), in their order
+Compute = Callable[[Callable[[Any, Any], Any], Any, Iterable[Any]], Iterator[tuple[Any, Any]]]
+
+
+def computed_here(function: Callable[[Any, Any], Any], common: Any, parts: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Each part with function(common, part), one after the other."""
+    return ((part, function(common, part)) for part in parts)
+
+
+@runtime_checkable
+class ComputesInParts(Protocol):
+    """What a strategy may offer in addition: some of what `tell` computes may be computed elsewhere, part by part.
+
+    The function, what is common to the parts, the parts and what comes of them are values that can be sent. It is the
+    same wherever it is computed.
+    """
+
+    compute: Compute | None  # None: here
 
 
 class Rounds(Sequence[Round]):

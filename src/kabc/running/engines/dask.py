@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from asyncio import CancelledError
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError as OldCancelledError
 from concurrent.futures import Future
 from contextlib import suppress
@@ -23,7 +23,7 @@ from kabc.arms.base import Arm
 from kabc.arms.parts import Parts
 from kabc.core.errors import ArmError, SettingsError
 from kabc.running.engines.base import WorkerLostError
-from kabc.running.engines.chunks import Answers, Job, drawn
+from kabc.running.engines.chunks import Answers, Job, computed, drawn
 from kabc.running.engines.frames import parts_of
 from kabc.running.engines.spread import Spread, new_key
 
@@ -71,14 +71,27 @@ class DaskEngine:
             self._arms = Spread(self._client, arms)
         key, sent = new_key("draw"), self._arms
         task, worker = sent.submit(self._threads(), _drawn_once, key, list(jobs), key=key)
-        answers: Future[Answers] = Future()
+        return self._heard(task, sent, worker, key)
+
+    def compute(self, function: Callable[[Any, Any], Any], common: Any) -> Callable[[Any], Future[Any]]:
+        sent = Spread(self._client, common)
+
+        def send(part: Any) -> Future[Any]:
+            task, worker = sent.submit(self._threads(), computed, function, part, key=new_key("part"))
+            return self._heard(task, sent, worker)
+
+        return send
+
+    def _heard(self, task: Any, sent: Spread, worker: str | None, mark: str | None = None) -> Future[Any]:
+        """The future of a task that was meant for a worker; `mark`: set where it has begun."""
+        answers: Future[Any] = Future()
         answers.set_running_or_notify_cancel()  # whether it has begun is known on the cluster alone
         answers.add_done_callback(lambda _: sent.done(worker))
-        self._client.loop.add_callback(self._hear, task, key, answers)
+        self._client.loop.add_callback(self._hear, task, mark, answers)
         return answers
 
-    async def _hear(self, task: Any, key: str, answers: Future[Answers]) -> None:
-        """Pass on what became of a chunk."""
+    async def _hear(self, task: Any, mark: str | None, answers: Future[Any]) -> None:
+        """Pass on what became of a task."""
         try:
             found = await task
         except (KilledWorker, CancelledError, OldCancelledError) as error:
@@ -90,8 +103,9 @@ class DaskEngine:
                 answers.set_exception(WorkerLostError("the worker that began to draw is gone"))
             else:
                 answers.set_result(found)
-        with suppress(Exception):  # the mark is in nobody's way
-            await Event(key, client=self._client).clear()
+        if mark is not None:
+            with suppress(Exception):  # it is in nobody's way
+                await Event(mark, client=self._client).clear()
 
     def parts_of(self, source: Any, columns: Sequence[str] | None) -> tuple[Any, Parts] | None:
         return parts_of(self._client, source, columns)

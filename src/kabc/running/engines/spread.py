@@ -55,8 +55,7 @@ class Spread:
 
 def sent_once(client: Client, value: Any) -> Any:
     """A future of a value on the cluster. Dask can repeat it, whereas scattered data is lost with its last worker."""
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-        return submit(client, _same, value, key=new_key("value"))
+    return submit(client, _same, value, key=new_key("value"))
 
 
 def new_key(kind: str) -> str:
@@ -65,8 +64,9 @@ def new_key(kind: str) -> str:
 
 
 def submit(client: Client, function: Callable[..., Any], *arguments: Any, key: str, **where: Any) -> Any:
-    """A future of a call that is made once, and not again where it fails."""
-    return client.submit(function, *arguments, key=key, pure=False, retries=0, **where)
+    """A future of a call that is made once, and not again where it fails. What it needs may be large."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        return client.submit(function, *arguments, key=key, pure=False, retries=0, **where)
 
 
 def _same(value: Any) -> Any:
