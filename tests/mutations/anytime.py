@@ -21,7 +21,7 @@ SHARES = (
     ),
     Mutant(
         "strategies/anytime/shares.py",
-        "CLAIMS = 0.75",
+        "CLAIMS = 0.85",
         "CLAIMS = 0.5",
         "another share for claims than the documented one",
         "strategies/anytime/test_shares.py::test_limits_are_those_of_the_theory",
@@ -38,14 +38,14 @@ SHARES = (
         "return self.delta if n_core == self.n_arms else self.delta * CORE",
         "return self.delta",
         "claims of the core spend what the arms outside need",
-        "strategies/anytime/test_errors.py::test_claims_of_a_core_have_three_quarters_of_the_half_that_the_core_has",
+        "strategies/anytime/test_errors.py::test_claims_of_a_core_have_85_percent_of_the_half_that_the_core_has",
     ),
     Mutant(
         "strategies/anytime/shares.py",
         "self.delta * CORE / 2**stage",
         "self.delta / 2**stage",
         "pairs of the core spend what the arms outside need",
-        "strategies/anytime/test_errors.py::test_pairs_of_a_core_share_an_eighth_of_the_half_that_the_core_has",
+        "strategies/anytime/test_errors.py::test_pairs_of_a_core_share_15_percent_of_the_half_that_the_core_has",
     ),
     Mutant(
         "strategies/anytime/shares.py",
@@ -73,19 +73,19 @@ SHARES = (
         "math.log(math.comb(n_core, 2) / self.pairs(n_core, stage))",
         "math.log(1 / self.pairs(n_core, stage))",
         "no union over pairs",
-        "strategies/anytime/test_errors.py::test_pairs_of_few_arms_share_a_quarter_of_delta",
+        "strategies/anytime/test_errors.py::test_pairs_of_few_arms_share_15_percent_of_delta",
     ),
     Mutant(
         "strategies/anytime/shares.py",
         "math.log(math.comb(n_core, 2) / self.pairs(n_core, stage))",
         "math.log(n_core / self.pairs(n_core, stage))",
         "a union over arms only",
-        "strategies/anytime/test_errors.py::test_pairs_of_few_arms_share_a_quarter_of_delta",
+        "strategies/anytime/test_errors.py::test_pairs_of_few_arms_share_15_percent_of_delta",
     ),
     Mutant(
         "strategies/anytime/shares.py",
         "math.log(1 / (self.claim_weight(number) * self.claims(n_core)))",
-        "math.log(2 / self.claims(n_core))",
+        "math.log(1 / (FIRST * self.claims(n_core)))",
         "every claim has the error share of the first",
         "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
     ),
@@ -98,17 +98,31 @@ SHARES = (
     ),
     Mutant(
         "strategies/anytime/shares.py",
-        "2.0**-HALVED / (later * (later + 1))",
-        "2.0**-HALVED / later",
+        "2.0 ** (1 - HALVED) / (later * (later + 1))",
+        "2.0 ** (1 - HALVED) / later",
         "later claims have weights without a sum",
         "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
     ),
     Mutant(
         "strategies/anytime/shares.py",
-        "2.0**-HALVED / (later * (later + 1))",
+        "2.0 ** (1 - HALVED) / (later * (later + 1))",
         "1 / (later * (later + 1))",
         "later claims have the weights of all claims once more",
         "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "return (1 - FIRST) * (",
+        "return (",
+        "later claims spend what the first one needs",
+        "strategies/anytime/test_shares.py::test_the_limits_of_all_claims_spend_their_share",
+    ),
+    Mutant(
+        "strategies/anytime/shares.py",
+        "FIRST = 2 / 3",
+        "FIRST = 0.5",
+        "another weight for the first claim than the documented one",
+        "strategies/anytime/test_shares.py::test_limits_are_those_of_the_theory",
     ),
     Mutant(
         "strategies/anytime/shares.py",
@@ -147,7 +161,7 @@ LIMITS = (
         "self.n_claims = 1",
         "every claim is the first one",
         "strategies/anytime/test_errors.py::"
-        "test_the_kth_claim_needs_evidence_of_one_over_its_weight_and_three_quarters_of_delta",
+        "test_the_kth_claim_needs_evidence_of_one_over_its_weight_and_85_percent_of_delta",
     ),
     Mutant(
         "strategies/anytime/review.py",
@@ -196,8 +210,8 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "mixed(log_factors, self.far[own] + common)",
-        "mixed(log_factors, self.far[own] + log_factors + common)",
+        "mixed(log_factors, gains + common)",
+        "mixed(log_factors, gains + log_factors + common)",
         "weights of experts see the round that they weigh, for arms outside",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence",
     ),
@@ -211,12 +225,12 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/strategy.py",
-        "            found.bet(lesson)\n",
+        "            found.bet(lesson, self.compute or computed_here)\n",
         (
             "            for learner, features in zip(learning.learners, lesson.features, strict=True):\n"
             "                learner.absorb(features, lesson.batch.owners)\n"
             "            found.rescore()\n"
-            "            found.bet(lesson)\n"
+            "            found.bet(lesson, self.compute or computed_here)\n"
         ),
         "scores see the samples that they are bet on",
         "strategies/anytime/test_errors.py::"

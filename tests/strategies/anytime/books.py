@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Index
 from kabc.core.evidence.blocks import Block
-from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import Learning, Lesson
 from kabc.strategies.anytime.wealth import Wealth
 
 
@@ -22,7 +23,7 @@ def play_round(learning: Learning, wealth: Wealth, rows: Mapping[int, NDArray[An
     """Bet with the scores of the round before, learn, fix scores for the next round."""
     read = lesson(learning, rows)
     if learning.scorers:
-        made = learning.block(read, n_groups)
+        made = learning.block(read, learning.scoring(n_groups))
         wealth.bet(read.batch.arms, made, wealth.common_gains(made.n_experts))
     learning.absorb(read)
     learning.rescore(wealth.compared, np.full(len(learning.counts), -1), n_groups)

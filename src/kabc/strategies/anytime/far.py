@@ -12,14 +12,10 @@ are valid (docs/theory.md, section 11.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
-
-if TYPE_CHECKING:
-    from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.batches import Batch
 
 
 class FarArms:
@@ -68,12 +64,10 @@ class FarArms:
         """Arms outside without a group that have samples, but no scores."""
         return np.flatnonzero((self._row < 0) & ~self._heard & (counts > 0))
 
-    def note(self, batch: Batch, scores: Array) -> None:  # (n, G)
-        """Scores of the samples of a round, which count from the next round on."""
-        outside = np.flatnonzero(self._row[batch.arms] < 0)
-        starts = np.cumsum(batch.counts) - batch.counts
-        sums = np.add.reduceat(scores, starts, axis=0)[outside] if len(outside) else scores[:0]
-        self._new.append((batch.arms[outside], sums))
+    def note(self, arms: Index, sums: Array) -> None:  # (A,), (A, G)
+        """Sums of the scores of a round, which count from the next round on."""
+        outside = np.flatnonzero(self._row[arms] < 0)
+        self._new.append((arms[outside], sums[outside]))
 
     def add(self) -> None:
         """The round is over: from now on its scores count."""

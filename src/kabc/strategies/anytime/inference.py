@@ -12,17 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from kabc.core.arrays import Index
+from kabc.core.arrays import Array, Index
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.strategies.answers import Status
 from kabc.strategies.anytime import screening
 from kabc.strategies.anytime.assignment import Assignment
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
 from kabc.strategies.anytime.learning import Lesson
+from kabc.strategies.anytime.outside import Part, won
 from kabc.strategies.anytime.relief import relieved, starved
 from kabc.strategies.anytime.representatives import Representatives
 from kabc.strategies.anytime.state import FEWEST, State
+from kabc.strategies.base import Compute, computed_here
 
 # How many times the samples that an arm had when the last one ran dry (`FEWEST` at least) to give up:
 _PATIENCE = 64  # on a group that seems to have only dry arms
@@ -34,16 +37,27 @@ class Inference(State):
 
     # ------------------------------------------------------------ what was drawn
 
-    def bet(self, lesson: Lesson) -> None:
+    def bet(self, lesson: Lesson, compute: Compute = computed_here) -> None:
         """Bet on the samples of a round, with scores that were fixed before it."""
         if self.look is not None:
             return  # arms outside have no evidence before the core is settled
-        common = self.wealth.common_gains(self.learning.n_experts)
-        for number, part in enumerate(self.learning.parts(lesson, self.core.arms)):
-            batch, block = part.batch, self.learning.block(part, self.n_clusters or self.n_arms)
-            pairs = self.wealth.bet(batch.arms, block, common, only_outside=number > 0)
-            if self.assignment is None:
-                self.review.bet(block, batch, self.learning.counts[batch.arms], common, pairs)
+        learning, wealth = self.learning, self.wealth
+        common, scoring = wealth.common_gains(learning.n_experts), learning.scoring(self.n_clusters or self.n_arms)
+        wealth.begin(learning.n_experts)
+        first, others = learning.parts(lesson, self.core.arms)
+        under_way = compute(won, (scoring, common), map(self._part, others))
+        batch, block = first.batch, learning.block(first, scoring)
+        pairs = wealth.bet(batch.arms, block, common)
+        if self.assignment is None:
+            self.review.bet(block, batch, learning.counts[batch.arms], common, pairs)
+        for part, found in under_way:
+            wealth.note(part.where, found.factors, found.gains)
+            learning.note(part.batch, found.fits)
+
+    def _part(self, batch: Batch) -> Part:
+        """Some of the arms outside, to be bet elsewhere."""
+        where = self.wealth.outside(batch.arms)
+        return Part(batch, self.learning.groups(batch.arms), where, self.wealth.far_gains(where))
 
     def rescore(self) -> None:
         """Fix the scores of the next round."""
@@ -124,10 +138,17 @@ class Inference(State):
         """Guess the partition of the core anew, from samples alone."""
         if self.n_clusters is None or not self.learning.scorers or len(self.asked_about) < self.n_clusters:
             return
-        guess = self.learning.guess(self.wealth.best_expert, self.asked_about, self.n_clusters)
-        if guess is not None:
+        found = self.learning.guess(self._gains, self.asked_about, self.n_clusters)
+        if found is not None:
+            guess, odds = found
             provable = not (self.dry.any() and self._needs_dry(Claim(guess, math.inf, 0)))
-            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size, provable=provable)
+            n_samples, n_core = self.learning.n_samples, self.core.size
+            self.review.revise(guess, self.live, n_samples, n_core, odds=odds, provable=provable)
+
+    @property
+    def _gains(self) -> Array:  # (E,)
+        """What the experts have won."""
+        return self.wealth.common_gains(self.learning.n_experts)
 
     def _needs_dry(self, claim: Claim) -> bool:
         """Whether a claim cannot be proven without arms that ran dry."""
@@ -301,4 +322,4 @@ class Inference(State):
             return False
         if self.learning.counts[self.live].max() < _PATIENCE * self.held_before:
             return False
-        return starved(self.learning, self.wealth.best_expert, core, self.asked_about, self.n_clusters)
+        return starved(self.learning, self._gains, core, self.asked_about, self.n_clusters)

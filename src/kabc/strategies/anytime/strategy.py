@@ -35,11 +35,12 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.core.settings import expect_several_groups, positive_number, whole_number, yes_or_no
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import forecast, words
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.inference import Inference
-from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.anytime.learning import Learning
 from kabc.strategies.anytime.stalling import PATIENCE, Stalling
-from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
+from kabc.strategies.base import Compute, Request, Stepwise, arms_given, checked_samples, computed_here, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.outlook import Outlook
 
@@ -97,6 +98,8 @@ class AnytimeKABC(Stepwise):
     kernel: Kernel | None = None
     one_blas_thread = True
     takes_any_request = True
+    compute: Compute | None = None  # where arms outside the core are bet, if not here
+    left_out = ("compute",)  # of frozen states
     _inference: type[Inference] = Inference  # ablations replace parts of it
 
     def __init__(
@@ -159,7 +162,7 @@ class AnytimeKABC(Stepwise):
         lesson = learning.read(batch, whole=bool(found.in_core[batch.arms].all()))
         # Nothing above changed the state; nothing below can fail.
         if learning.scorers:
-            found.bet(lesson)
+            found.bet(lesson, self.compute or computed_here)
         self._take(rows)
         learning.absorb(lesson)
         found.conclude(len(self._rounds) + 1)

@@ -10,7 +10,8 @@ import numpy as np
 from kabc.core.arrays import Index, Mask
 from kabc.core.partitions.forced import forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import Learning, Lesson
 from kabc.strategies.anytime.wealth import Wealth
 
 MOST = 100  # arms; of more, not all pairs are compared: there are too many of them
@@ -35,7 +36,7 @@ class Differences:
         """Bet on the pairs of a round, with scores that were fixed before it."""
         part = lesson if self.complete else self._of_compared(lesson)
         if len(part.batch.arms) > 1:
-            block = self.learning.block(part, len(self.dry))
+            block = self.learning.block(part, self.learning.scoring(len(self.dry)))
             self.wealth.bet(part.batch.arms, block, self.wealth.common_gains(block.n_experts))
 
     def _of_compared(self, lesson: Lesson) -> Lesson:
