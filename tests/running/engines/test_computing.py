@@ -22,7 +22,7 @@ from kabc.strategies.anytime import inference, learning, outside
 from tests.running.live import normal, run, same
 
 HERE = os.getpid()
-ARMS: dict[str, Any] = {f"arm {number}": partial(normal, mean=6.0 * (number % 3)) for number in range(60)}
+ARMS: dict[str, Any] = {f"arm {number}": partial(normal, mean=6.0 * (number % 3)) for number in range(66)}
 ASKED: dict[str, Any] = {"strategy": "anytime", "n_clusters": 3}
 
 
@@ -36,6 +36,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 def small_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "_IN_PART", 12)
     monkeypatch.setattr(learning, "_AT_ONCE", 12)
+    monkeypatch.setattr(learning, "_OVER_CORE", 1)
     monkeypatch.setattr(learning, "_MANY", request.param)
 
 
