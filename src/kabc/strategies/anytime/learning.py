@@ -18,7 +18,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of, scores_of
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.far import FarArms
@@ -286,10 +286,10 @@ class Learning:
     def block(self, lesson: Lesson, n_groups: int) -> Block:
         """The round as the experts see it; scores were fixed before it."""
         batch = lesson.batch
-        made = np.zeros((len(self.scorers), len(batch.samples), max(len(scorer.offsets) for scorer in self.scorers)))
-        for number, scorer in enumerate(self.scorers):
-            scores = scorer.scores(lesson.features[number // len(RIDGES)])
-            made[number, :, : scores.shape[1]] = self._of_matches(scores, batch) if self.paired else scores
+        by_learner = zip(range(0, len(self.scorers), len(RIDGES)), lesson.features, strict=True)
+        made = np.concatenate([scores_of(self.scorers[at : at + len(RIDGES)], one) for at, one in by_learner])
+        if self.paired:
+            made = np.stack([self._of_matches(scores, batch) for scores in made])
         # Samples of one value have no variance. Scores are then huge, and one other value would ruin every expert.
         ceiling = math.log1p(self.n_samples / n_groups)
         caps = tuple(math.inf if scale == 1 else ceiling for scale in SCALES)
