@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,9 +41,10 @@ def likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index: 
 
 
 def _likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:
-    middle = weights / weights.sum()
-    sums = [weights[:, None] * (some - middle @ some) for some in points]
-    products = np.stack([some @ some.T for some in sums])
+    side_by_side = np.concatenate(points, axis=1)
+    sums = weights[:, None] * (side_by_side - (weights / weights.sum()) @ side_by_side)
+    ends = np.cumsum([some.shape[1] for some in points]).tolist()
+    products = np.stack([sums[:, i:j] @ sums[:, i:j].T for i, j in pairwise([0, *ends])])
     by_ward, by_average = np.split(linked(points, n_groups, "ward", "average"), 2)
     other = np.flatnonzero(_differ(by_ward, by_average))
     spaces = np.concatenate([np.arange(len(points)), other])
