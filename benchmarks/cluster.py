@@ -129,7 +129,7 @@ def _dask(stack: ExitStack, workers: int) -> list[Way]:
     from distributed import Client, LocalCluster
 
     settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "memory_limit": 0}
-    cluster = stack.enter_context(LocalCluster(workers, silence_logs=logging.CRITICAL, **settings))
+    cluster = stack.enter_context(LocalCluster(n_workers=workers, silence_logs=logging.CRITICAL, **settings))
     client = stack.enter_context(Client(cluster, set_as_default=False))
     return [Way("Dask", workers, partial(Loop, client), lambda: list(client.run(os.getpid).values()))]
 

@@ -4,8 +4,8 @@
                                  [--oracle] [--unequal] [--many] [--quick] [--json [FILE]]
 
 Published KABC has a Gaussian kernel with the median heuristic on a pilot of 20 samples of each arm. The pilot is
-counted. The total depends only on the last round, so few seeds are enough. A run that would need more than the cap is
-counted at the cap.
+counted. The total depends only on the last round, so few seeds are enough. With 0 seeds it is left out. A run that
+would need more than the cap is counted at the cap.
 """
 
 from __future__ import annotations
@@ -234,7 +234,8 @@ def samples_table(runs: Runs, chosen: Sequence[Instance], cap: int) -> list[Row]
     rows = []
     for one in chosen:
         published, anytime = runs.of(one, "kabc"), runs.of(one, "anytime")
-        ours, theirs = _mean(anytime, one.n_arms, cap), _mean(published, one.n_arms, cap)
+        ours = _mean(anytime, one.n_arms, cap)
+        theirs = _mean(published, one.n_arms, cap) if published else None
         rows.append(
             {
                 "instance": one.name,
@@ -243,7 +244,7 @@ def samples_table(runs: Runs, chosen: Sequence[Instance], cap: int) -> list[Row]
                 "K": one.n_groups,
                 "published": theirs,
                 "anytime": ours,
-                "ratio": theirs / ours,
+                "ratio": None if theirs is None else theirs / ours,
                 "at_least": any(found.capped for found in published),
                 "undecided": sum(found.capped for found in anytime),
                 "published_wrong": _wrong(published),
@@ -343,16 +344,20 @@ def print_samples(rows: list[Row], options: argparse.Namespace) -> None:
         f"{'instance':<17}{'N':>5}{'K':>4}{'published':>12}{'anytime':>10}{'fewer by':>11}  wrong (published, anytime)"
     )
     for row in rows:
-        ratio = f"{'>= ' if row['at_least'] else ''}{row['ratio']:.1f}x"
+        published, ratio = "-", "-"
+        if row["published"] is not None:
+            published, ratio = f"{row['published']:,.0f}", f"{'>= ' if row['at_least'] else ''}{row['ratio']:.1f}x"
         wrong = (
             f"{row['published_wrong']} of {row['published_runs']}, {row['anytime_wrong']} of {row['anytime_runs']}"
             + (f" ({row['undecided']} undecided)" if row["undecided"] else "")
         )
         print(
-            f"{row['instance']:<17}{row['N']:>5}{row['K']:>4}{row['published']:>12,.0f}{row['anytime']:>10,.1f}"
+            f"{row['instance']:<17}{row['N']:>5}{row['K']:>4}{published:>12}{row['anytime']:>10,.1f}"
             f"{ratio:>11}  {wrong}"
         )
-    ratios = [row["ratio"] for row in rows]
+    ratios = [row["ratio"] for row in rows if row["ratio"] is not None]
+    if not ratios:
+        return
     worst = min(rows, key=lambda row: row["ratio"])
     print(f"median {np.median(ratios):.1f}x, smallest {worst['ratio']:.1f}x ({worst['instance']})")
 
@@ -428,7 +433,7 @@ def _many_jobs(options: argparse.Namespace) -> list[Job]:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--published-seeds", type=int, default=5, help="seeds of the published rule")
+    parser.add_argument("--published-seeds", type=int, default=5, help="seeds of the published rule; 0: without it")
     parser.add_argument("--only", default="", help="instances, separated by commas; default: all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--cap", type=int, default=2_000_000, help="largest total number of samples of a run")
@@ -441,10 +446,12 @@ def _arguments() -> argparse.Namespace:
     )
     options = parser.parse_args()
     if options.quick:
-        options.seeds, options.published_seeds = min(3, options.seeds), 1
+        options.seeds, options.published_seeds = min(3, options.seeds), min(1, options.published_seeds)
         options.only = options.only or ",".join(QUICK)
-    if min(options.seeds, options.published_seeds) < 1:
-        parser.error("--seeds and --published-seeds must be at least 1")
+    if options.seeds < 1 or options.published_seeds < 0:
+        parser.error("--seeds must be at least 1, and --published-seeds at least 0")
+    if options.unequal and not options.published_seeds:
+        parser.error("--unequal shows the published rule: --published-seeds must be at least 1")
     unknown = set(filter(None, options.only.split(","))) - INSTANCES.keys()
     if unknown:
         parser.error(f"no instance {', '.join(sorted(unknown))}; there are {', '.join(INSTANCES)}")

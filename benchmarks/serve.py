@@ -7,7 +7,10 @@ tell over HTTP, each its share of the rate, in exchanges a fifth of a second apa
 listen meanwhile; one more takes nothing. Counted is what the store has in the end: a tell that was acknowledged and is
 not there is lost. `--memory`: the store is in /dev/shm, so that a disk that others use is not measured.
 
-"late" is how far behind the plan the last exchange was: near 0 if the server keeps up with the rate.
+"late" is how far behind the plan the last exchange was: near 0 if the server keeps up with the rate. "processor ms" is
+what the server computed for one draw, in the first and in the last quarter of the time: equal if a tell costs the same
+however long the round is. On a busy machine these say more than the clock; "machine load" is how many processes wanted
+a core, at the start and at the end.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import asyncio
 import base64
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -50,6 +54,7 @@ class Seen:
     events: list[int] = field(default_factory=list)  # of each stream
     lag: list[float] = field(default_factory=list)  # between two events of a stream, while draws were told
     memory: list[float] = field(default_factory=list)  # MB of the server, now and then
+    computed: list[tuple[float, int]] = field(default_factory=list)  # its processor seconds, and draws told until then
 
 
 class Line:
@@ -58,8 +63,11 @@ class Line:
     def __init__(self, port: int, token: str) -> None:
         self._port, self._token = port, token
 
-    async def open(self, **options: Any) -> None:
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self._port, **options)
+    async def open(self, taker: socket.socket | None = None, **options: Any) -> None:
+        taker = socket.socket() if taker is None else taker
+        taker.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(taker, ("127.0.0.1", self._port))
+        self.reader, self.writer = await asyncio.open_connection(sock=taker, **options)
 
     async def close(self) -> None:
         self.writer.close()
@@ -126,8 +134,10 @@ async def listen(line: Line, study: int, number: int, seen: Seen) -> None:
 
 
 async def deaf(line: Line, study: int) -> None:
-    """A stream that is opened, and takes nothing."""
-    await line.open(limit=1)
+    """A stream that is opened, and takes nothing: there is no room for what it is sent either."""
+    taker = socket.socket()
+    taker.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    await line.open(limit=1, taker=taker)
     line.send("GET", f"/api/studies/{study}/events")
     line.writer.transport.pause_reading()  # type: ignore[attr-defined]
     await asyncio.sleep(3600)
@@ -157,11 +167,13 @@ async def load(port: int, token: str, server: int, study: int, given: argparse.N
 
 
 async def watch(server: int, seen: Seen) -> None:
-    """The memory of the server, every half second."""
+    """What the server takes, every half second."""
     with suppress(OSError):
         while True:
             pages = int(Path(f"/proc/{server}/statm").read_text().split()[1])
             seen.memory.append(pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+            ticks = sum(map(int, Path(f"/proc/{server}/stat").read_text().rpartition(")")[2].split()[11:13]))
+            seen.computed.append((ticks / os.sysconf("SC_CLK_TCK"), len(seen.told)))
             await asyncio.sleep(0.5)
 
 
@@ -198,6 +210,7 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
         place = str(Path(folder) / "kabc.db")
         store = open_storage(place)
         study = study_of(store, int(2 * given.rate * given.seconds) + 10 * given.workers)
+        load_before = os.getloadavg()[0]
         with served(place) as (port, token, server):
             began = time.monotonic()
             seen = asyncio.run(load(port, token, server, study, given))
@@ -220,10 +233,22 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
         "events_of_a_stream_most": max(seen.events),
         "between_events_ms_median": round(1e3 * float(np.median(seen.lag)), 0),
         "between_events_ms_p99": round(1e3 * float(np.quantile(seen.lag, 0.99)), 0),
+        "processor_ms_of_a_draw_at_first": per_draw(seen.computed[: len(seen.computed) // 4]),
+        "processor_ms_of_a_draw_at_last": per_draw(seen.computed[-(len(seen.computed) // 4) :]),
+        "streams_that_take_nothing": 1,
+        "machine_load_first": round(load_before, 1),
+        "machine_load_last": round(os.getloadavg()[0], 1),
         "server_mb_first": round(seen.memory[0]) if seen.memory else None,
         "server_mb_most": round(max(seen.memory)) if seen.memory else None,
         "seconds": round(seconds, 1),
     }
+
+
+def per_draw(computed: list[tuple[float, int]]) -> float | None:
+    """Milliseconds of the processor for one draw."""
+    if len(computed) < 2 or computed[-1][1] == computed[0][1]:
+        return None
+    return round(1e3 * (computed[-1][0] - computed[0][0]) / (computed[-1][1] - computed[0][1]), 3)
 
 
 def main(words: list[str] | None = None) -> None:

@@ -52,7 +52,7 @@ def test_links_lead_to_files_and_headings_that_are_there(page: Path) -> None:
 
 def commands_shown() -> list[str]:
     """Indented lines that begin with kabc, up to a pipe; a table may have a strategy of this name."""
-    pattern = r"^    (kabc [a-z](?:.*\\\n)*.*)"
+    pattern = r"^    (?:[A-Z_]+=\S+ )*(kabc [a-z](?:.*\\\n)*.*)"
     found = [line for page in ALL for line in re.findall(pattern, page.read_text(encoding="utf-8"), re.MULTILINE)]
     return [line.replace("\\\n", " ").split(" || ")[0] for line in found]
 
@@ -64,6 +64,23 @@ def test_a_command_that_is_shown_has_options_that_are_there(line: str) -> None:
     while words[:1] and words[0] in getattr(command, "commands", ()):
         command = command.commands[words.pop(0)]
     command.make_context(command.name, words)  # reads the options, runs nothing
+
+
+def test_every_block_is_of_a_kind_that_is_run_or_read() -> None:
+    """A block in another language, or Python that is only indented, would be shown and never tried."""
+    guides = {"python", "console", "text", "toml", "yaml"}  # see test_guides.py
+    # those of engines.md need a cluster
+    code = re.compile(r"^    (import |from \w+ import|result\.|\w+ = kabc\.|kabc\.\w+\()", re.MULTILINE)
+    for page in ALL:
+        text = page.read_text(encoding="utf-8")
+        followed = page.parent.name == "guides" or page.name == "gallery.md"
+        fences = re.findall(r"^```([^\s{]*)[^\n]*\n.*?^```", text, re.DOTALL | re.MULTILINE)
+        languages = {language for language in fences if language}  # what has none is a part of the site's own markup
+        assert languages <= (guides if followed else {"python", "toml"}), f"{page.name} has {languages}"
+        outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+        assert page.name == "engines.md" or code.findall(outside) == [], (
+            f"{page.name} shows Python that no test runs: fence it"
+        )
 
 
 def test_settings_that_are_shown_can_be_read() -> None:

@@ -40,8 +40,7 @@ class Round:
             self.storage.register_worker(self.study, name, {"arms": [NAMES[arm] for arm in arms]})
 
     def share(self, name: str, most: int = 12) -> int:
-        about = self.storage, self.study, NAMES, self.serves[name]
-        return share(*about, self.held[name], 60.0, most)
+        return share(self.storage, self.study, NAMES, self.serves[name], 60.0, most)
 
     def take(self, name: str) -> int:
         """Lease what is its part. Returns how many tickets those were."""

@@ -69,7 +69,7 @@ def test_who_has_no_token_is_asked_for_one(served: Served) -> None:
         page.visit(at(served, f"study/{ENDED}"), "document.querySelector('#token')")
         page.type("#token", "wrong")
         page.press("Enter")
-        page.says("the token is wrong")
+        page.says("The token is wrong, revoked or expired")
         page.type("#token", served.new_token("read"))
         page.press("Enter")
         page.until(SHOWN)  # the view of the address
@@ -103,7 +103,7 @@ def test_a_study_shows_what_the_report_says_of_it(served: Served, page: Page) ->
     page.visit(at(served, f"study/{ENDED}"), SHOWN)
     result = stored_answer(served.storage.load_study("ended"))
     said = words.headline(result)
-    page.says(said[1:].removesuffix("."))
+    page.says(said[1:].removesuffix("."), selector="#answer .part.answer .verdict")  # what is seen, not only spoken
     cards = page.value("[...document.querySelectorAll('.card')].map(c => c.innerText)")
     sizes = sorted(len(group) for group in result.groups)
     assert [int(one.split(": ")[1].split(" arm")[0]) for one in cards] == sizes

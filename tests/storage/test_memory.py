@@ -21,7 +21,7 @@ def test_rows_of_told_rounds_are_forgotten_where_that_is_wished_and_figures_stay
         _played_round(store, study, number)
         assert len(list(store.draws(study, number, number))) == 2
     assert list(store.draws(study, 0, 1)) == []
-    assert store.summary(study).samples_per_arm == {0: 12, 1: 12}
+    assert store.samples_per_arm(study) == {0: 12, 1: 12}
     with pytest.raises(StorageError, match="round 1 cannot be opened: round 2 was opened before it"):
         store.open_round(study, 1, [])
     store.end(study, 2, {})

@@ -16,9 +16,13 @@ REQUEST = {0: 3, 1: 2}
 
 
 class Counting(MemoryStorage):
-    """Counts the queries of draws."""
+    """Counts the queries of draws and tickets."""
 
-    n_queries = 0
+    n_queries = n_looks = 0
+
+    def tickets(self, study: int, number: int) -> Any:
+        self.n_looks += 1
+        return super().tickets(study, number)
 
     def draws(self, study: int, first: int, last: int) -> Any:
         self.n_queries += 1
@@ -57,6 +61,28 @@ def test_a_round_is_given_once_all_of_its_tickets_are_done_pieces_in_order() -> 
     assert book.round(1, REQUEST, [0, 0]) is None
     draw_all(book, 0.0)
     assert rows(book.round(1, REQUEST, [0, 0])) == {0: [0.0, 0.1, 0.2], 1: [0.0, 1.0]}
+
+
+def test_tickets_are_read_once_the_round_is_whole_and_not_while_others_draw() -> None:
+    storage = study()
+    mine, other = ledger(storage), ledger(storage, "two")
+    assert mine.round(1, REQUEST, [0, 0]) is None
+    storage.n_looks = 0
+    draw_all(other, 0.0, n=1)
+    assert mine.round(1, REQUEST, [0, 0]) is mine.round(1, REQUEST, [0, 0]) is None
+    assert storage.n_looks == 0
+    draw_all(other, 0.0)
+    assert rows(mine.round(1, REQUEST, [0, 0])) == {0: [0.0, 0.1, 0.2], 1: [0.0, 1.0]}
+
+
+def test_a_round_that_is_whole_is_given_though_a_later_one_is_open() -> None:
+    storage = study()
+    mine, other = ledger(storage), ledger(storage, "two")
+    assert mine.round(1, REQUEST, [0, 0]) is other.round(1, REQUEST, [0, 0]) is None
+    draw_all(other, 0.0)
+    assert rows(other.round(1, REQUEST, [0, 0])) == {0: [0.0, 0.1, 0.2], 1: [0.0, 1.0]}
+    assert other.round(2, REQUEST, [3, 2]) is None
+    assert rows(mine.round(1, REQUEST, [0, 0])) == {0: [0.0, 0.1, 0.2], 1: [0.0, 1.0]}
 
 
 def test_rows_that_others_drew_are_read() -> None:

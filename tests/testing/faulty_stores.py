@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from kabc.storage.contract import (
     StudyRecord,
     Summary,
     Ticket,
+    TicketState,
     TokenRecord,
     WorkerRecord,
 )
@@ -125,6 +127,19 @@ class CountsOneRoundMore(MemoryStorage):
     def summary(self, study: int) -> Summary:
         found = super().summary(study)
         return replace(found, n_rounds=found.n_rounds + 1)
+
+
+class CountsFailedAsOpen(MemoryStorage):
+    def summary(self, study: int) -> Summary:
+        found = super().summary(study)
+        states = dict(found.tickets)
+        return replace(found, tickets={**states, "open": states.get("open", 0) + states.get("failed", 0)})
+
+
+class ForgetsLapsedLeases(MemoryStorage):
+    def unfinished(self, study: int) -> Mapping[TicketState, Mapping[int, int]]:
+        here = Counter(one.arm for one in self.leases(study) if one.expires > self.now())
+        return {**super().unfinished(study), "leased": here}
 
 
 # ---------------------------------------------------------------- rounds

@@ -25,6 +25,7 @@ FAULTS: dict[str, list[type[Storage]]] = {
     "a_study_ends_with_its_answer_and_runs_again_with_new_limits": [faulty.StaysEnded, faulty.LosesAnswers],
     "limits_of_a_paused_study_leave_it_paused": [faulty.WakesThePaused],
     "figures_count_what_counts": [faulty.CountsOpenTickets, faulty.CountsOneRoundMore],
+    "figures_are_what_counting_gives_whatever_happens": [faulty.CountsFailedAsOpen, faulty.ForgetsLapsedLeases],
     "figures_of_a_new_study_are_zero": [faulty.CountsOneRoundMore],
     "tickets_come_back_in_the_order_in_which_they_were_asked_for": [faulty.SortsByArm],
     "a_round_that_is_there_rules_over_a_different_one": [faulty.OpensAgain],

@@ -16,12 +16,16 @@ export function figure(value: Figure | undefined, digits = 4): string {
   return new Intl.NumberFormat("en", { maximumSignificantDigits: digits }).format(value);
 }
 
+export const oddness = (value: Figure): string => (typeof value === "number" ? value.toFixed(3) : figure(value));
+
 /** Rounded down, because evidence below the threshold must not be shown as 1. */
-export function evidence(value: Figure): string {
-  if (value === null) return "no evidence of their own";
-  if (typeof value === "string") return `evidence ${figure(value)} of 1`;
-  return `evidence ${figure(Math.abs(value) < 10 ? Math.floor(value * 100) / 100 : Math.floor(value))} of 1`;
+export function strength(value: Figure): string {
+  if (typeof value !== "number") return figure(value) || "–";
+  return figure(Math.abs(value) < 10 ? Math.floor(value * 100) / 100 : Math.floor(value));
 }
+
+export const evidence = (value: Figure): string =>
+  value === null ? "no evidence of their own" : `evidence ${strength(value)} times its threshold`;
 
 export const size = (value: Figure): number =>
   value === null ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value;

@@ -42,6 +42,9 @@ class Parts(Protocol):
         A part is the path of a Parquet file, or a data frame.
         """
 
+    def total(self, query: Callable[[Any, int], Any]) -> Any:
+        """The sum of the answers of all parts, added where the parts are, always in the same order."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -71,14 +74,14 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Query:
-    """A method of a scan with its arguments, to be asked of a part."""
+    """A function of a scan with its other arguments, to be asked of a part."""
 
     recipe: Recipe
-    method: str
+    function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
     def __call__(self, part: Any, before: int) -> Any:
-        return getattr(self.recipe.scan(part, before), self.method)(*self.arguments)
+        return self.function(self.recipe.scan(part, before), *self.arguments)
 
 
 class PartedScan:
@@ -91,8 +94,13 @@ class PartedScan:
         types = {name: re.sub(r"ENUM.*", "VARCHAR", scan.rows.types[name]) for name in columns}
         self._recipe = Recipe(scan.name, types, scan.arm, scan.cells, scan.drop)
 
-    def _each(self, method: str, *arguments: Any) -> list[Any]:
-        return self._parts.each(Query(self._recipe, method, arguments))
+    def each(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """What a function says of each part: it is called where the part is, with its scan and these arguments."""
+        return self._parts.each(Query(self._recipe, function, arguments))
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The sum of what a function says of each part."""
+        return self._parts.total(Query(self._recipe, function, arguments))
 
     def in_blocks(self, length: int) -> Scan:
         """Not here: rows of a block may lie in two parts."""
@@ -104,22 +112,22 @@ class PartedScan:
     def tally(self, test: str) -> list[tuple[Any, ...]]:
         """For each arm: its name, its number of rows, and how many of them pass a test."""
         found: dict[Any, list[int]] = {}
-        for name, *counts in (row for rows in self._each("tally", test) for row in rows):
+        for name, *counts in (row for rows in self.each(Scan.tally, test) for row in rows):
             found[name] = [a + b for a, b in zip(found.get(name, [0, 0]), counts, strict=True)]
         return [(name, *counts) for name, counts in found.items()]
 
     def counts(self, tests: list[str]) -> list[int]:
         """How many rows pass each test."""
-        return [sum(column) for column in zip(*self._each("counts", tests), strict=True)]
+        return [sum(column) for column in zip(*self.each(Scan.counts, tests), strict=True)]
 
     def examples(self, column: str, test: str) -> list[Any]:
         """The value of a column in the first row that passes a test."""
-        return [value for values in self._each("examples", column, test) for value in values][:1]
+        return [value for values in self.each(Scan.examples, column, test) for value in values][:1]
 
     def fingerprints(self, salt: int) -> dict[str, int]:
         """For each arm a number that differs where its rows or their order do."""
         found: dict[str, list[int]] = {}
-        for name, one in (item for part in self._each("fingerprints", salt) for item in part.items()):
+        for name, one in (item for part in self.each(Scan.fingerprints, salt) for item in part.items()):
             found.setdefault(name, []).append(one)
         return {name: reduce(xor, ones) for name, ones in found.items()}
 
@@ -132,7 +140,7 @@ class PartedScan:
         while next_part < len(self._parts) and found.missing.any():
             some, before = np.flatnonzero(found.missing), found.missing.sum()
             asked = range(next_part, min(next_part + at_once, len(self._parts)))
-            query = Query(self._recipe, "first", (names[some], found.missing[some]))
+            query = Query(self._recipe, Scan.first, (names[some], found.missing[some]))
             for part in self._parts.each(query, asked):
                 found.add(part | {"code": some[part["code"]]})
             at_once *= 2 if 2 * found.missing.sum() > before else 1
@@ -141,8 +149,9 @@ class PartedScan:
 
     def read(self, cuts: Columns, salt: int) -> Columns:
         """Rows of some arms whose hash is in a range."""
-        return _joined(self._each("read", cuts, salt))
+        return joined(self.each(Scan.read, cuts, salt))
 
 
-def _joined(found: Sequence[Columns]) -> Columns:
+def joined(found: Sequence[Columns]) -> Columns:
+    """The rows of all parts."""
     return {name: np.concatenate([part[name] for part in found]) for name in found[0]}

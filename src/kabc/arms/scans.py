@@ -17,10 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.arms.cells import Scanning
+from kabc.arms.parts import PartedScan
 from kabc.arms.pools import check_start
+from kabc.arms.sums import RowSums, table_changed
 from kabc.arms.values import Encoder
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Counts
+from kabc.core.embeddings import FeatureSums
 from kabc.core.errors import ArmError
+from kabc.core.kernels import FiniteKernel
 from kabc.core.words import counted
 
 _FIRST_FETCH = 64  # rows of each arm, at first
@@ -42,6 +46,11 @@ class TableArm:
     @property
     def remaining(self) -> int:
         return self._buffer.remaining(self._number)
+
+    @property
+    def summed_by(self) -> tuple[RowBuffer, int] | None:
+        """What sums its rows where they are, and its number there; None: they are here."""
+        return (self._buffer, self._number) if self._buffer.can_sum else None
 
     def in_order(self, most: int) -> Array:  # (m, d)
         """The first rows in the order in which they came, at most this many; looking at them draws nothing."""
@@ -85,6 +94,7 @@ class RowBuffer:
         self._scan = scan
         self._names = np.array(names, dtype=object)
         self._counts = counts  # (N,)
+        self._most = np.iinfo(np.int64).max  # rows of an arm that are drawn
         self._salt = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
         self._drawn, self._oldest, self._fetched = np.zeros((3, len(names)), dtype=np.int64)
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
@@ -92,6 +102,7 @@ class RowBuffer:
         self._used = False  # whether a row was drawn
         self._first: _First | None = None
         self._fingerprints: dict[int, str] | None = None
+        self._sums = RowSums(scan, self._names, counts, encoder, self._salt) if isinstance(scan, PartedScan) else None
         self._lock = threading.Lock()  # arms may be drawn from several threads
 
     def in_blocks(self, length: int) -> RowBuffer:
@@ -125,11 +136,7 @@ class RowBuffer:
     def take(self, arm: int, n: int) -> dict[str, NDArray[Any]]:
         """The next n rows of an arm."""
         with self._lock:
-            if n > self.remaining(arm):
-                raise ArmError(
-                    f"asked for {counted(n, 'sample')}, but {self.remaining(arm):,} of its {self._counts[arm]:,} rows "
-                    "remain; ask for fewer, or give it more rows"
-                ).of_arm(self._names[arm])
+            self._refuse_too_many(arm, n)
             while self._fetched[arm] < self._drawn[arm] + n:
                 self._fetch(arm, int(self._drawn[arm] + n))
             first = int(self._drawn[arm] - self._oldest[arm])
@@ -137,6 +144,37 @@ class RowBuffer:
             self._drawn[arm] += n
             self._used = True
             return {name: column[first : first + n] for name, column in columns}
+
+    def _refuse_too_many(self, arm: int, n: int) -> None:
+        if n > self.remaining(arm):
+            raise ArmError(
+                f"asked for {counted(n, 'sample')}, but {self.remaining(arm):,} of its {self._counts[arm]:,} rows "
+                "remain; ask for fewer, or give it more rows"
+            ).of_arm(self._names[arm])
+
+    @property
+    def can_sum(self) -> bool:
+        """Whether rows can be summed where they are: they are not here."""
+        return self._sums is not None
+
+    def expect(self, most: int) -> None:
+        """No more rows of an arm than this are drawn: what comes later is summed. So fewer are fetched beforehand."""
+        self._most = most
+
+    def sums(self, kernel: FiniteKernel, wanted: Counts) -> FeatureSums:  # (N,)
+        """The sums of the next rows of each arm, which count as drawn. They stay where they are."""
+        with self._lock:
+            assert self._sums is not None
+            for arm in np.flatnonzero(wanted > self._counts - self._drawn).tolist():
+                self._refuse_too_many(arm, int(wanted[arm]))
+            found = self._sums.sums(kernel, self._drawn, wanted)
+            self._drawn = self._drawn + wanted
+            self._used = True
+            for arm in np.flatnonzero(wanted).tolist():  # what was fetched beforehand, and will not be drawn
+                gone = int(min(self._drawn[arm], self._fetched[arm]) - self._oldest[arm])
+                self._oldest[arm] += gone
+                self._stock[arm] = [column[gone:].copy() for column in self._stock[arm]]
+            return found
 
     def seek(self, arm: int, start: int) -> None:
         """The next row of an arm is number `start`. Rows that are not here any more are fetched again."""
@@ -203,6 +241,7 @@ class RowBuffer:
         low = 2 * (self._fetched - self._drawn) < self._drawn
         target = np.maximum(np.where(in_step, 2 * need, 0), np.where(low, 2 * self._drawn, 0))
         target = np.where(target > 0, np.maximum(target, self._first_fetch), 0)
+        target = np.minimum(target, max(self._most, need))
         target = np.where(target > self._fetched, target + 4 * np.sqrt(target * self._block), 0)  # random hashes
         share = np.maximum(self._share, target / np.maximum(self._counts, 1))
         if share[arm] == self._share[arm]:  # the last scan found fewer rows than expected
@@ -225,10 +264,10 @@ class RowBuffer:
         whole = self._share >= 1
         wrong = np.flatnonzero((self._fetched > self._counts) | (whole & (self._fetched < self._counts)))
         if len(wrong):
-            raise ArmError(
-                f"{self._scan.name} changed during the run: {counted(int(self._counts[wrong[0]]), 'row')} at "
-                f"first, {self._fetched[wrong[0]]:,} later; start again, and do not change it during the run"
-            ).of_arm(self._names[wrong[0]])
+            first = int(wrong[0])
+            raise table_changed(
+                self._scan.name, self._names[first], int(self._counts[first]), f"{self._fetched[first]:,}"
+            )
 
 
 def _hash_at(share: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -81,7 +81,7 @@ def _verdicts(picture: VerdictMap, figure: Figure) -> None:
     name_rows(picture.nodes.names, axes)
     outline_groups(picture.nodes.boundaries, axes, certified=picture.certified)
     signs = ", ".join(f"{SIGNS[kind]} {kind}" for kind in KINDS)
-    axes.set_xlabel(f"{signs}; numbers: proven margins, {picture.unit}", fontsize=8, parse_math=False)
+    axes.set_xlabel(f"{signs}; numbers: proven margins {picture.in_unit}".rstrip(), fontsize=8, parse_math=False)
     axes.set_title(picture.title, fontsize=10, pad=10, wrap=True, parse_math=False)
 
 
@@ -99,7 +99,7 @@ def _graph(picture: ApartGraph, figure: Figure) -> None:
 def _arms(picture: ArmMap, figure: Figure) -> None:
     axes = _plane(figure)
     _nodes(axes, picture.places, picture.names, picture.groups, picture.odd)
-    axes.set_title(f"{picture.measure} ({picture.shown:.0%} of its squares shown)", fontsize=10)
+    axes.set_title(f"{picture.measure} ({100 * picture.shown:.0f} % of its squares shown)", fontsize=10)
 
 
 def _plane(figure: Figure) -> Axes:

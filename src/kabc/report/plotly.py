@@ -131,7 +131,7 @@ def _graph(picture: ApartGraph, figure: Figure) -> None:
 @_paint.register(ArmMap)
 def _arms(picture: ArmMap, figure: Figure) -> None:
     _nodes(figure, picture.places, picture.names, picture.groups, picture.odd)
-    figure.update_layout(title=f"{picture.measure} ({picture.shown:.0%} of its squares shown)")
+    figure.update_layout(title=f"{picture.measure} ({100 * picture.shown:.0f} % of its squares shown)")
 
 
 def _nodes(

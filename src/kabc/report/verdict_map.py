@@ -105,6 +105,11 @@ class VerdictMap:
         counts = zip(KINDS, self.counts[row, column].tolist(), strict=True)
         return ", ".join(f"{counted(count, 'pair')} {kind}" for kind, count in counts if count)
 
+    @property
+    def in_unit(self) -> str:
+        """The unit of the margins in brackets; some have them already."""
+        return self.unit if self.unit.startswith("(") or not self.unit else f"({self.unit})"
+
     def _margins(self, row: int, column: int) -> str:
         above, below = float(self.same_within[row, column]), float(self.apart_at_least[row, column])
         said = [f"at most {rounded_up(above)}"] if math.isfinite(above) else []

@@ -188,6 +188,11 @@ class Intake:
             self.kept.add(arm, one)
         return encoded
 
+    def count(self, request: Request) -> None:
+        """Samples of a round that were summed where they are: they are counted, and never come here."""
+        for arm, count in request.items():
+            self.drawn[arm] += count
+
     def take_part(self, pieces: Pieces) -> None:
         """The samples of a round that will not be finished: no strategy hears of them."""
         for arm, one in self._counted(pieces).items():

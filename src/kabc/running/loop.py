@@ -66,6 +66,11 @@ def blas_threads(strategy: Strategy) -> AbstractContextManager[object]:
     """
     if not getattr(strategy, "one_blas_thread", False):  # strategies of others may not have the attribute
         return nullcontext()
+    return one_blas_thread()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """One BLAS thread in this process."""
     limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
     return limits
 

@@ -57,11 +57,15 @@ class Kept:
         rows = None if rows is None else _storable(rows)
         if rows is None or (self._blocks[arm] and not _alike(self._blocks[arm][0], rows)):
             return
-        most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * rows.shape[1])))
-        rows = rows[: max(0, most - self._rows[arm])].copy()
+        rows = rows[: self.room(arm, rows.shape[1])].copy()
         if len(rows):
             together(self._blocks[arm], rows, len(self._blocks))
             self._rows[arm] += len(rows)
+
+    def room(self, arm: int, columns: int) -> int:
+        """How many more samples of an arm are kept."""
+        most = min(_MOST_ROWS, max(_FEWEST_ROWS, _MOST_NUMBERS // (len(self._rows) * columns)))
+        return max(0, most - self._rows[arm])
 
     def by_name(self, names: Sequence[Hashable]) -> dict[Hashable, NDArray[Any]]:  # each (m, d)
         """The samples of the arms that have any."""

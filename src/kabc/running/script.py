@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from kabc.arms.base import Arm
 from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError, StrategyError
@@ -14,6 +14,7 @@ from kabc.core.kernels import Kernel
 from kabc.core.settings import error_probability
 from kabc.core.words import counted, two_digits
 from kabc.running.blocks import few_blocks, settled_block
+from kabc.running.computing import computing
 from kabc.running.intake import Intake, Pieces
 from kabc.running.interrupts import uninterrupted
 from kabc.running.loop import Loop, blas_threads
@@ -24,8 +25,9 @@ from kabc.running.settings import AUTO, Settings
 from kabc.running.snapshots import Listener, Snapshot
 from kabc.running.sources import Sources
 from kabc.running.steps import Script
+from kabc.running.sums import Summing, summing_of
 from kabc.strategies.answers import Status
-from kabc.strategies.base import Request, SetsAside, Strategy
+from kabc.strategies.base import Request, SetsAside, Strategy, TakesSums
 from kabc.study.ledger import Ledger
 
 _LOOK_SECONDS = 0.5  # between two looks at what is left
@@ -97,10 +99,12 @@ class Rounds:
         elif self._sources is not None:
             self._sources.cut(self.settings.block_length)
         loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
+        summing = summing_of(strategy, self._sources, self.intake, self._ledger)
         with blas_threads(strategy):
             for request in loop.asks():
                 self.number += 1
-                self._tell(strategy, request, (yield self.number, request))
+                rows = request if summing is None else summing.rows_of(request)
+                self._tell(strategy, request, (yield self.number, rows) if rows else {}, summing)
                 self._n_told += 1
                 self._report(strategy, self._n_told)
         yield from self._anchors_in_the_end(may_draw=loop.reason != "budget")
@@ -221,16 +225,20 @@ class Rounds:
 
     # ------------------------------------------------------------ what a round brings
 
-    def _tell(self, strategy: Strategy, request: Request, pieces: Pieces) -> None:
+    def _tell(self, strategy: Strategy, request: Request, pieces: Pieces, summing: Summing | None) -> None:
         samples = self.intake.take(pieces)
         given = {arm: len(rows) for arm, rows in samples.items()}  # type: ignore[arg-type]
-        if given != request:
+        tell: Callable[[], None] = partial(strategy.tell, samples)
+        if summing is not None and (rest := summing.rest(request, samples)):
+            with self.show.during(f"round {self.number}: summing where the rows are, {self._so_far()}"):
+                tell = partial(cast(TakesSums, strategy).tell_sums, summing.sums(samples, rest))
+        elif given != request:
             _ask_instead(strategy, request, given)
         comparing = f"round {self.number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
-        with uninterrupted(self.show), self.show.during(comparing):
+        with uninterrupted(self.show), self.show.during(comparing), computing(strategy, self._sources):
             self.telling = True
             try:
-                strategy.tell(samples)
+                tell()
             except KabcError as error:
                 if isinstance(error.arm, int):  # strategies number arms, people name them
                     error.arm = self.intake.names[error.arm]

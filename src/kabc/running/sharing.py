@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
 from kabc.running.stepping import living
-from kabc.storage.contract import Storage, Summary, Ticket
+from kabc.storage.contract import Storage
 
 
 def share(
@@ -15,7 +15,6 @@ def share(
     study: int,
     names: Sequence[Hashable],  # of all arms
     served: Collection[int] | None,  # arms of this worker; None: all
-    held: Mapping[int, Ticket],  # what it has now, by id
     seconds: float,  # of a lease
     most: int,
 ) -> int:
@@ -27,21 +26,14 @@ def share(
     workers = living(storage, study, seconds)
     if len(workers) < 2:
         return most
-    summary = storage.summary(study)
-    if summary.tickets.get("open", 0) >= most * len(workers):  # enough for all of them
+    if storage.summary(study).tickets.get("open", 0) >= most * len(workers):  # enough for all of them
         return most
     able = Counter(arm for worker in workers for arm in set(map(str, worker.facts.get("arms", ()))))
-    left = [
-        ticket.arm
-        for ticket in latest_tickets(storage, study, summary)
-        if ticket.state in ("open", "leased") and ticket.id not in held and (served is None or ticket.arm in served)
-    ]
-    left += [ticket.arm for ticket in held.values()]
-    mine = math.fsum(1 / max(able[str(names[arm])], 1) for arm in left)
+    left = storage.unfinished(study)
+    mine = math.fsum(
+        number / max(able[str(names[arm])], 1)
+        for arms in left.values()
+        for arm, number in arms.items()
+        if served is None or arm in served
+    )
     return max(1, min(most, math.ceil(mine - 1e-9)))
-
-
-def latest_tickets(storage: Storage, study: int, summary: Summary) -> list[Ticket]:
-    """The tickets of the latest round. The first round is number 0 where there is a pilot, else number 1."""
-    numbers = (summary.n_rounds, summary.n_rounds - 1)
-    return next(filter(None, (storage.tickets(study, number) for number in numbers)), [])

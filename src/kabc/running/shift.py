@@ -148,7 +148,7 @@ class Shift:
             return want
         about = self._ledger.storage, self._ledger.study.id, self.sources.names, self.sources.served
         held = len(self._held)
-        most = share(*about, self._held, self._seconds, held + want)
+        most = share(*about, self._seconds, held + want)
         return max(0, min(want, max(most, self._quick) - held))
 
     def _drawn_quickly(self, finished: Sequence[Draw | Failure]) -> int:

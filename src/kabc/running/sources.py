@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.tallies import Failures, failures_of
+from kabc.core.arrays import Counts
+from kabc.core.embeddings import FeatureSums
 from kabc.core.errors import ArmError, SettingsError
+from kabc.core.kernels import FiniteKernel
 from kabc.core.samples import describe
 from kabc.core.streams import rngs_of
 from kabc.core.words import counted
@@ -21,6 +24,16 @@ from kabc.study.policies import OnWorkerLoss
 
 ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaitable[Any]] | ArrayLike | Arm
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
+
+
+class SummingTable(Protocol):
+    """A table that sums its rows where they are (`kabc.arms.scans.RowBuffer`)."""
+
+    def expect(self, most: int) -> None:
+        """No more rows of an arm than this are drawn."""
+
+    def sums(self, kernel: FiniteKernel, wanted: Counts) -> FeatureSums:  # (N,)
+        """The sums of the next rows of each arm, which count as drawn."""
 
 
 class Sources:
@@ -72,6 +85,13 @@ class Sources:
             self._block = block
             self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
         return [arm.remaining for arm in self.arms]
+
+    @property
+    def summing_table(self) -> SummingTable | None:
+        """The table that sums samples of all arms where they are; None: they are drawn."""
+        found = [getattr(arm, "summed_by", None) for arm in self.arms]
+        table: SummingTable | None = None if found[0] is None else found[0][0]
+        return table if found == [(table, number) for number in range(len(found))] else None
 
     def n_lost(self, drawn: Sequence[int]) -> int:
         """Draws that were paid for without a sample to show: new tries, refused calls, warm-ups, lost draws.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -27,13 +27,21 @@ class Figures:
     leases: Sequence[Ticket]
     notes: Sequence[Note]
     now: float
+    samples_per_arm: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, storage: Storage, study: StudyRecord, before: Self | None = None) -> Self:
         """As it is now. With an earlier look, only the notes since then are read."""
         known = [] if before is None else list(before.notes)
         notes = known + storage.notes(study.id, known[-1].id if known else 0)
-        return cls(storage.summary(study.id), storage.workers(study.id), storage.leases(study.id), notes, storage.now())
+        return cls(
+            storage.summary(study.id),
+            storage.workers(study.id),
+            storage.leases(study.id),
+            notes,
+            storage.now(),
+            storage.samples_per_arm(study.id),
+        )
 
     @property
     def study(self) -> StudyRecord:
@@ -111,7 +119,7 @@ class Figures:
             "n_samples": seen.n_samples,
             "n_paid": seen.n_paid,
             "spent": self.spent,
-            "samples_per_arm": {name: seen.samples_per_arm.get(i, 0) for i, name in enumerate(self.arms)},
+            "samples_per_arm": {name: self.samples_per_arm.get(i, 0) for i, name in enumerate(self.arms)},
             "tickets": {state: seen.tickets.get(state, 0) for state in ("open", "leased", "done", "failed")},
             "workers": [
                 {"name": one.name, "first_seen": one.first_seen, "last_seen": one.last_seen, "facts": one.facts}

@@ -18,7 +18,6 @@ from kabc.core.words import counted, in_short
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.identity import bury_dead
 from kabc.running.progress import Ticker
-from kabc.running.sharing import latest_tickets
 from kabc.running.shift import Shift
 from kabc.running.stepping import living
 from kabc.storage.contract import Note, Storage, StudyRecord
@@ -151,14 +150,12 @@ class _Waiting:
 
     def _unserved(self) -> list[Hashable]:
         """Arms with open tickets that no living worker can serve."""
-        summary = self._storage.summary(self._study)
-        if not summary.tickets.get("open", 0):
+        if not self._storage.summary(self._study).tickets.get("open", 0):
             return []
         workers = living(self._storage, self._study, self._seconds)
         served = {str(arm) for worker in workers for arm in worker.facts.get("arms", ())}
-        waiting = latest_tickets(self._storage, self._study, summary)
-        arms = dict.fromkeys(ticket.arm for ticket in waiting if ticket.state == "open")
-        return [self._names[arm] for arm in arms if str(self._names[arm]) not in served]
+        waiting = sorted(self._storage.unfinished(self._study)["open"])
+        return [self._names[arm] for arm in waiting if str(self._names[arm]) not in served]
 
 
 def unserved_line(names: Sequence[Hashable]) -> str:

@@ -77,13 +77,11 @@ class RemoteStorage:
         found = self._by_id(study)
         states: tuple[TicketState, ...] = ("open", "leased", "done", "failed")
         tickets = {state: getattr(found.tickets, state) for state in states}
-        samples: dict[int, int] = {}  # of single arms: workers do not need them
-        figures = found.n_rounds, found.n_samples, found.n_paid
-        return Summary(_record(found), *figures, tickets, samples, found.last_change)
+        figures = found.n_rounds, found.latest, found.n_samples, found.n_paid
+        return Summary(_record(found), *figures, tickets, found.last_change)
 
-    def tickets(self, study: int, number: int) -> list[Ticket]:
-        """Of the latest round, those that nobody has leased: one for each arm that waits."""
-        return [Ticket(0, number, place, arm, 0, 0, 1) for place, arm in enumerate(self._by_id(study).waiting)]
+    def unfinished(self, study: int) -> Mapping[TicketState, Mapping[int, int]]:
+        return self._by_id(study, unfinished=True).unfinished or {}
 
     def deaths(self, study: int) -> Mapping[int, int]:
         return self._by_id(study).deaths

@@ -97,7 +97,7 @@ def view_of(storage: Storage, study: int) -> StudyView:
     seen = Figures.of(storage, storage.summary(study).study)
     held = Counter(one.worker for one in seen.leases)
     alive = {one.name for one in seen.at_work}
-    per_arm = seen.summary.samples_per_arm
+    per_arm = seen.samples_per_arm
     return StudyView(
         **line_of(seen).model_dump(),
         now=seen.now,

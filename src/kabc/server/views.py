@@ -101,7 +101,7 @@ def _entries(
 def _number(result: Result, arm: str) -> int:
     names = result.text_names
     if arm not in names:
-        raise RefusedError(404, f"there is no arm {arm!r}; {did_you_mean(arm, names)}see /arms")
+        raise RefusedError(404, f"there is no arm {arm!r} in this study; {did_you_mean(arm, names)}".rstrip(" ;"))
     return names.index(arm)
 
 

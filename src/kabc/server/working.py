@@ -6,7 +6,6 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import Sequence
 
 from kabc.running.settings import AUTO
 from kabc.server.errors import RefusedError
@@ -15,7 +14,7 @@ from kabc.server.models import work
 from kabc.server.models.people import Done
 from kabc.server.models.studies import TicketCounts
 from kabc.server.service import Call
-from kabc.storage.contract import Draw, Failure, Storage, Ticket
+from kabc.storage.contract import Draw, Failure, Storage, Ticket, TicketState
 from kabc.storage.errors import StorageError
 from kabc.storage.rows import decode
 from kabc.study.documents import facts_of_document
@@ -28,12 +27,12 @@ async def look(call: Call) -> work.Look:
     """What a worker needs to know; after a change, if it asks to wait for one."""
     asked: work.WorkQuery = call.query
     service = call.service
-    found = await service.thread(_look, service.storage, asked.study)
+    found = await service.thread(_look, service.storage, asked)
     if asked.revision is not None and asked.seconds and found.revision <= asked.revision:
         _see_to_it(call, found)
         with service.hub.watching(found.id):
             await service.hub.after(found.id, asked.revision, asked.seconds)
-        found = await service.thread(_look, service.storage, asked.study)
+        found = await service.thread(_look, service.storage, asked)
     _see_to_it(call, found)
     return found.model_copy(update={"stuck": service.stuck.get(found.id, "")})
 
@@ -45,15 +44,12 @@ def _see_to_it(call: Call, found: work.Look) -> None:
         call.service.step(found.id)
 
 
-def _look(storage: Storage, name: str) -> work.Look:
-    record = storage.load_study(name)
+def _look(storage: Storage, asked: work.WorkQuery) -> work.Look:
+    record = storage.load_study(asked.study)
     seen = storage.summary(record.id)
     counts = TicketCounts(**dict(seen.tickets))
     finds_block = record.spec.get("question", {}).get("block") == AUTO
     notes = {one.kind: one for one in storage.notes(record.id)} if counts.failed or finds_block else {}
-    # the first round is number 0 where there is a pilot, else number 1
-    latest = (storage.tickets(record.id, seen.n_rounds - offset) for offset in (0, 1)) if counts.open else iter(())
-    tickets: Sequence[Ticket] = next(filter(None, latest), [])
     failed = notes.get("failed") if counts.failed else None
     return work.Look(
         id=record.id,
@@ -70,12 +66,17 @@ def _look(storage: Storage, name: str) -> work.Look:
         n_paid=seen.n_paid,
         last_change=seen.last_change,
         tickets=counts,
-        waiting=sorted({one.arm for one in tickets if one.state == "open"}),
+        latest=seen.latest,
+        unfinished=_unfinished(storage, record.id) if asked.unfinished else None,
         deaths=dict(storage.deaths(record.id)),
         failed=None if failed is None else note_view(failed),
         block=note_view(notes["block"]) if "block" in notes else None,
         stuck="",
     )
+
+
+def _unfinished(storage: Storage, study: int) -> dict[TicketState, dict[int, int]]:
+    return {state: dict(arms) for state, arms in storage.unfinished(study).items()}
 
 
 async def crew(call: Call) -> work.Crew:

@@ -128,14 +128,14 @@ class WorkerRecord:
 
 @dataclass(frozen=True)
 class Summary:
-    """A study in figures, made without reading a sample."""
+    """A study in figures. They are asked for often: what they cost does not grow with the tickets of a round."""
 
     study: StudyRecord
     n_rounds: int
+    latest: int  # number of the latest round, -1 before the first one
     n_samples: int  # of draws that count
     n_paid: int
     tickets: Mapping[TicketState, int]  # of the latest round
-    samples_per_arm: Mapping[int, int]
     last_change: float
 
 
@@ -195,6 +195,9 @@ class Storage(Protocol):
     def summary(self, study: int) -> Summary:
         """Figures of a study."""
 
+    def samples_per_arm(self, study: int) -> Mapping[int, int]:
+        """Arm -> samples of draws that count, for arms with any, in their order."""
+
     # ------------------------------------------------------------ rounds and tickets
 
     def open_round(self, study: int, number: int, tickets: Sequence[NewTicket]) -> list[Ticket]:
@@ -207,6 +210,9 @@ class Storage(Protocol):
 
     def tickets(self, study: int, number: int) -> list[Ticket]:
         """The tickets of a round in their order; empty if the round was not opened."""
+
+    def unfinished(self, study: int) -> Mapping[TicketState, Mapping[int, int]]:
+        """What is left of the latest round: "open" and "leased" -> arm -> how many tickets, for arms with any."""
 
     def exchange(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -22,13 +23,17 @@ class Deck:
         self.tickets: dict[int, Ticket] = {}
         self._died: dict[int, dict[int, set[str]]] = {}  # arm -> ticket -> workers that died with it
         self.changes = 0
+        self.states: Counter[TicketState] = Counter()  # of the tickets that are dealt
+        self.leased: dict[int, Ticket] = {}  # by id
         self._held: dict[int, Ticket] = {}
         self._next: list[tuple[int, int]] = []  # (place, id)
 
     def add(self, tickets: Iterable[Ticket]) -> None:
         """The tickets of a new round."""
+        self.states.clear()
         for ticket in tickets:
             self.tickets[ticket.id] = ticket
+            self.states[ticket.state] += 1
             self._next.append((ticket.place, ticket.id))  # places rise: a sorted list is a heap
 
     def close(self) -> None:
@@ -48,6 +53,12 @@ class Deck:
             was.deaths + deaths,
         )  # fmt: skip
         self.tickets[was.id] = now
+        self.states[was.state] -= 1
+        self.states[state] += 1
+        if state == "leased":
+            self.leased[was.id] = now
+        else:
+            self.leased.pop(was.id, None)
         if deaths:
             self._died.setdefault(was.arm, {}).setdefault(was.id, set()).add(was.worker)
         self.changes += 1
@@ -114,6 +125,14 @@ class Deck:
         died = {arm: set[str]().union(*tickets.values()) for arm, tickets in self._died.items()}
         return {arm: len(workers) for arm, workers in died.items() if workers}
 
+    def unfinished(self) -> dict[TicketState, dict[int, int]]:
+        """What is left of the round: state -> arm -> tickets."""
+        left = [self.tickets[one] for one in {one for _, one in self._next}]
+        return {
+            "open": Counter(ticket.arm for ticket in left if ticket.state == "open"),
+            "leased": Counter(ticket.arm for ticket in self.leased.values()),
+        }
+
     def renew(self, one: int, lease: int, worker: str, expires: float) -> bool:
         """Whether the ticket is still the worker's: then it has it for longer."""
         ticket = self.tickets.get(one)
@@ -126,8 +145,8 @@ class Deck:
         """The worker's leases lapse now. Returns their tickets as they were."""
         theirs = [
             ticket
-            for ticket in {one: self.tickets[one] for one in [*self._held, *(one for _, one in self._next)]}.values()
-            if ticket.state == "leased" and ticket.worker == worker and ticket.expires != _BURIED
+            for ticket in sorted(self.leased.values(), key=lambda one: one.place)
+            if ticket.worker == worker and ticket.expires != _BURIED
         ]
         for ticket in theirs:
             self._change(

@@ -34,6 +34,7 @@ from kabc.storage.contract import (
     StudyState,
     Summary,
     Ticket,
+    TicketState,
     WorkerRecord,
 )
 from kabc.storage.deck import Deck
@@ -172,10 +173,12 @@ class MemoryStorage(MemoryTokens):
     def summary(self, study: int) -> Summary:
         with self._changed:
             kept = self._get(study)
-            states = Counter(ticket.state for ticket in self.tickets(study, kept.latest))
-            samples = dict(sorted(kept.samples.items()))
-            total = sum(samples.values())
-            return Summary(kept.record, kept.n_rounds, total, kept.n_paid, states, samples, kept.changed)
+            figures = kept.n_rounds, kept.latest, kept.samples.total(), kept.n_paid, dict(kept.deck.states)
+            return Summary(kept.record, *figures, kept.changed)
+
+    def samples_per_arm(self, study: int) -> Mapping[int, int]:
+        with self._changed:
+            return dict(sorted(self._get(study).samples.items()))
 
     # ------------------------------------------------------------ rounds and tickets
 
@@ -213,6 +216,10 @@ class MemoryStorage(MemoryTokens):
             kept = self._get(study)
             known = kept.deck.tickets
             return [known[ticket] for ticket in kept.rounds.get(number, ())]
+
+    def unfinished(self, study: int) -> Mapping[TicketState, Mapping[int, int]]:
+        with self._changed:
+            return self._get(study).deck.unfinished()
 
     def exchange(
         self,
@@ -364,8 +371,7 @@ class MemoryStorage(MemoryTokens):
 
     def leases(self, study: int) -> list[Ticket]:
         with self._changed:
-            kept = self._get(study)
-            return [ticket for ticket in self.tickets(study, kept.latest) if ticket.state == "leased"]
+            return sorted(self._get(study).deck.leased.values(), key=lambda one: one.place)
 
     def save_snapshot(self, study: int, number: int, content: bytes) -> None:
         with self._changed:

@@ -8,16 +8,17 @@ clock and does no I/O. Arms are numbered 0..N-1; names live in `kabc.running.clu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, overload, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.arrays import Array
+from kabc.core.embeddings import FeatureSums
 from kabc.core.errors import KabcError, ProtocolError, SampleError, SettingsError
 from kabc.core.evidence.pairs import Evidence
-from kabc.core.kernels import Kernel
+from kabc.core.kernels import FiniteKernel, Kernel
 from kabc.core.partitions import Partition
 from kabc.core.samples import as_points, expect_columns, expect_count
 from kabc.core.settings import arms_number, error_probability
@@ -97,6 +98,41 @@ class SetsAside(Protocol):
 
     def set_aside(self, arms: Iterable[int]) -> None:
         """Ask for these arms no more. The request before is void; `ask` gives another one, or nothing: stopped."""
+
+
+@runtime_checkable
+class TakesSums(Protocol):
+    """What a strategy may offer in addition: sums of features are all that it needs of the samples of a round.
+
+    So samples can be summed where they are, and need not be sent.
+    """
+
+    @property
+    def sums_of(self) -> FiniteKernel | None:
+        """The kernel whose features are summed; None: it needs the samples."""
+
+    def tell_sums(self, sums: FeatureSums) -> None:
+        """The whole round at once, as `tell`. Validates before it changes anything."""
+
+
+# (function, what is common, parts) -> each part with function(common, part), in their order
+Compute = Callable[[Callable[[Any, Any], Any], Any, Iterable[Any]], Iterator[tuple[Any, Any]]]
+
+
+def computed_here(function: Callable[[Any, Any], Any], common: Any, parts: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Each part with function(common, part), one after the other."""
+    return ((part, function(common, part)) for part in parts)
+
+
+@runtime_checkable
+class ComputesInParts(Protocol):
+    """What a strategy may offer in addition: some of what `tell` computes may be computed elsewhere, part by part.
+
+    The function, what is common to the parts, the parts and what comes of them are values that can be sent. It is the
+    same wherever it is computed.
+    """
+
+    compute: Compute | None  # None: here
 
 
 class Rounds(Sequence[Round]):
@@ -186,8 +222,11 @@ class Stepwise(ABC):
 
     def _take(self, rows: Sequence[NDArray[Any]]) -> None:
         """Book the samples of a tell that was found right: the request is answered."""
+        self._book(sum(map(len, rows)))
+
+    def _book(self, n_samples: int) -> None:
         self._asked = None
-        self._n_samples += sum(map(len, rows))
+        self._n_samples += n_samples
 
     def _close_round(self, n: int, n_groups: int) -> None:
         """Book a round with all of delta, n blocks of an arm behind it."""
@@ -208,10 +247,7 @@ def checked_samples(
     samples: Mapping[int, ArrayLike], request: Request | None, kernel: Kernel | None, columns: int | None
 ) -> list[NDArray[Any]]:  # N arrays (count_i, d)
     """The told samples in arm order, as the kernel wants them; an error names the arm and changes nothing."""
-    if request is None:
-        raise ProtocolError("tell came without ask; call ask(), draw what it asks for, then tell it once")
-    if not request:
-        raise ProtocolError("the strategy has stopped and asks for nothing; read recommend(), or start a new one")
+    request = _asked_for(request)
     if not isinstance(samples, Mapping):
         raise ProtocolError(f"tell takes a mapping arm -> array of samples, got {type(samples).__name__}")
     surplus = [arm for arm in samples if arm not in request]
@@ -231,6 +267,32 @@ def checked_samples(
             raise error.of_arm(arm) from None
         rows.append(points)
     return rows
+
+
+def checked_sums(sums: FeatureSums, request: Request | None, kernel: Kernel, columns: int | None) -> FeatureSums:
+    """The told sums: of this kernel, and of exactly what was asked for. An error changes nothing."""
+    request = _asked_for(request)
+    if not isinstance(sums, FeatureSums) or not (sums.kernel is kernel or sums.kernel == kernel):
+        raise ProtocolError(f"tell_sums takes FeatureSums of {kernel!r}, got {sums!r}")
+    if sums.n_arms <= max(request):
+        raise ProtocolError(f"sums of {sums.n_arms} arms were told, and arm {max(request)} was asked for")
+    asked = np.array([request.get(arm, 0) for arm in range(sums.n_arms)])
+    for arm in np.flatnonzero(asked != sums.counts).tolist():
+        raise SampleError(f"asked for {asked[arm]} samples, got the sums of {sums.counts[arm]}").of_arm(arm)
+    if columns is not None and sums.columns != columns:
+        raise SampleError(
+            f"sums are of samples with {sums.columns} columns, those before have {columns}; "
+            "all arms and rounds need the same columns"
+        )
+    return sums
+
+
+def _asked_for(request: Request | None) -> Request:
+    if request is None:
+        raise ProtocolError("tell came without ask; call ask(), draw what it asks for, then tell it once")
+    if not request:
+        raise ProtocolError("the strategy has stopped and asks for nothing; read recommend(), or start a new one")
+    return request
 
 
 def in_blocks(rows: Sequence[Array], length: int) -> list[Array]:  # arrays (count_i, d) -> (count_i / L, L d)

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.embeddings import embed
+from kabc.core.embeddings import FeatureSums, embed
 from kabc.core.embeddings.means import Embedding
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
@@ -31,14 +31,14 @@ from kabc.core.evidence.thresholds import (
     make_threshold,
     pair_thresholds,
 )
-from kabc.core.kernels import Kernel
+from kabc.core.kernels import FiniteKernel, Kernel
 from kabc.core.partitions import Partition, components
 from kabc.core.partitions.guesses import MOST_LINKED
 from kabc.core.partitions.leaders import leader_components
 from kabc.core.settings import arms_number, error_probability, positive_number, whole_number
 from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
-from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
+from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, checked_sums, kernel_given
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.wording import pairs_claim
 
@@ -193,9 +193,20 @@ class Cluster(Stepwise):
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, self.kernel, None)
-        embedding = embed(self.kernel, self.n_arms).extended(rows)
+        self._test(embed(self.kernel, self.n_arms).extended(rows))
+
+    @property
+    def sums_of(self) -> FiniteKernel | None:
+        """The kernel, if sums of its features are all that is needed of samples (`tell_sums`)."""
+        return self.kernel if isinstance(self.kernel, FiniteKernel) else None
+
+    def tell_sums(self, sums: FeatureSums) -> None:
+        """Samples that were summed elsewhere: the same as `tell` with these samples."""
+        self._test(checked_sums(sums, self._asked, self.kernel, None))
+
+    def _test(self, embedding: Embedding) -> None:
         self._seen = connect(embedding, self._threshold, self.kernel, self.delta, self._comparisons)
-        self._take(rows)
+        self._book(int(embedding.counts.sum()))
         self._close_round(self.n, self._seen.partition.n_groups)
         self._status = "budget" if self.separation is None else "decided"
 

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kabc.core.arrays import Array
-from kabc.core.embeddings import embed
+from kabc.core.embeddings import FeatureSums, embed
+from kabc.core.embeddings.means import Embedding
 from kabc.core.errors import SettingsError
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.thresholds import (
@@ -33,11 +34,11 @@ from kabc.core.evidence.thresholds import (
     make_threshold,
     pair_thresholds,
 )
-from kabc.core.kernels import Kernel
+from kabc.core.kernels import FiniteKernel, Kernel
 from kabc.core.partitions import Partition, single_linkage
 from kabc.core.settings import positive_number, whole_number
 from kabc.strategies.answers import Guarantee, Round
-from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, kernel_given
+from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, checked_sums, kernel_given
 from kabc.strategies.cluster import Clustered, Comparisons, assumptions, comparisons_given, connect
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.options import checked_options
@@ -213,14 +214,31 @@ class KABC(Stepwise):
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         rows = checked_samples(samples, self._asked, self.kernel, self._columns)
+        self._test(self._held().extended(rows), sum(map(len, rows)), rows[0].shape[1])
+
+    @property
+    def sums_of(self) -> FiniteKernel | None:
+        """The kernel, if sums of its features are all that is needed of samples (`tell_sums`)."""
+        return self.kernel if isinstance(self.kernel, FiniteKernel) else None
+
+    def tell_sums(self, sums: FeatureSums) -> None:
+        """A round whose samples were summed elsewhere: the same as `tell` with these samples."""
+        checked_sums(sums, self._asked, self.kernel, self._columns)
+        held = self._held()
+        assert isinstance(held, FeatureSums)
+        self._test(held + sums, int(sums.counts.sum()), sums.columns)
+
+    def _held(self) -> Embedding:
+        """What the samples of a round are added to: nothing as published, or all samples so far."""
+        return self._embedding if self.keep_samples else embed(self.kernel, self.n_arms)
+
+    def _test(self, embedding: Embedding, n_new: int, columns: int | None) -> None:
         k, delta_k = self._round, self.schedule.delta(self._round)
-        held = self._embedding if self.keep_samples else embed(self.kernel, self.n_arms)
-        embedding = held.extended(rows)  # fresh samples as published, or all so far
         seen = connect(embedding, self.schedule.threshold, self.kernel, delta_k, self._comparisons)
 
         # Nothing above changed the state; nothing below can fail.
-        self._take(rows)
-        self._columns = rows[0].shape[1]
+        self._book(n_new)
+        self._columns = columns
         if self.keep_samples:
             self._embedding = embedding
         self._components = seen.partition

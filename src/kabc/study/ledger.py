@@ -105,8 +105,11 @@ class Ledger:
         return True
 
     def _look(self) -> None:
-        """Look which tickets others have done."""
+        """Look which tickets others have done. They are read only once the round is whole: there may be many."""
         assert self._number is not None
+        seen = self.storage.summary(self.study.id)
+        if seen.latest == self._number and seen.tickets.get("done", 0) < len(self.tickets):
+            return
         self.tickets = self.storage.tickets(self.study.id, self._number)
         self._missing = {ticket.id for ticket in self.tickets if ticket.state != "done"}
 
@@ -123,7 +126,6 @@ class Ledger:
         if self._number is None or not self.tickets:
             return {}
         if not self.private:
-            self._look()
             found = self.storage.draws(self.study.id, self._number, self._number)
             self._rows |= {ticket.id: draw.rows for ticket, draw in found if ticket.id not in self._rows}
         done = [(ticket, self._rows[ticket.id]) for ticket in self.tickets if ticket.id in self._rows]

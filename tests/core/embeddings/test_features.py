@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
 from kabc.core.embeddings import embed
-from kabc.core.embeddings.features import FeatureSums, RandomFeatures
+from kabc.core.embeddings.features import ArmSums, FeatureSums, RandomFeatures
 from kabc.core.errors import KernelBoundsError, SampleError, SettingsError
 from kabc.core.kernels import Function, Gaussian, Hamming, Kernel, Laplace, Linear, Matern
 
@@ -282,6 +282,32 @@ def test_sums_survive_pickling_and_do_not_grow_with_samples(kernel: Any) -> None
     assert_same(copy, large, 0.0)
     assert_same(copy + small, large + small, 0.0)
     assert len(pickle.dumps(of_samples(kernel, normal(5000, 5000)))) == len(pickle.dumps(small))
+
+
+@finite
+def test_sums_of_some_arms_merge_to_those_of_one_pass(kernel: Any) -> None:
+    samples = normal(300, 0, 20, 1)
+    cuts = {0: (130, 0, 0, 1), 1: (131, 0, 0, 1), 2: (131, 0, 0, 1), 3: (300, 0, 20, 1)}  # the third part has no row
+    parts, done = [], (0, 0, 0, 0)
+    for upto in cuts.values():
+        rows = [points[a:b] for points, a, b in zip(samples, done, upto, strict=True)]
+        owners = np.repeat(np.arange(4), [len(points) for points in rows])
+        cut = len(owners) // 3  # in two pieces, in the middle of an arm
+        points = np.concatenate(rows)
+        pieces = [(owners[:cut], points[:cut]), (owners[cut:], points[cut:])]
+        parts.append(ArmSums.of_rows(kernel, np.unique(owners), pieces))
+        done = upto
+    assert [part.arms.tolist() for part in parts] == [[0, 3], [0], [], [0, 2]]
+    one_pass = of_samples(kernel, samples)
+    for merged in ((parts[0] + parts[1]) + (parts[2] + parts[3]), parts[3] + parts[2] + parts[1] + parts[0]):
+        assert merged.arms.tolist() == [0, 2, 3]
+        found = FeatureSums.of_arms(kernel, 4, [merged])
+        np.testing.assert_array_equal(found.counts, one_pass.counts)
+        np.testing.assert_allclose(found._sums, one_pass._sums, rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose(found._squares, one_pass._squares, rtol=1e-12)
+        assert found.columns == 2
+    halves = FeatureSums.of_arms(kernel, 4, [parts[1], parts[2], parts[3], parts[0]])
+    np.testing.assert_allclose(halves._sums, one_pass._sums, rtol=1e-12, atol=1e-9)
 
 
 def test_sums_of_different_kernels_or_arms_do_not_merge() -> None:

@@ -47,3 +47,31 @@ def likeliest(points: Array, weights: Sequence[float], n_groups: int) -> list[in
             labels = max(moves)[-1]
         ends.append((value, labels))
     return ends[0][1] if ends[0][0] >= ends[1][0] - 1e-8 else ends[1][1]
+
+
+def averaged(
+    spaces: Sequence[Array], trust: Sequence[float], weights: Sequence[float], labels: Sequence[int], n_groups: int
+) -> float:
+    """The same of several spaces, each with its trust."""
+    return sum(one * log_probability(some, weights, labels, n_groups) for one, some in zip(trust, spaces, strict=True))
+
+
+def log_odds(
+    spaces: Sequence[Array], trust: Sequence[float], weights: Sequence[float], labels: list[int], n_groups: int
+) -> tuple[float, tuple[list[float], list[float]]]:
+    """Of these groups, and what is added to it by each move of an arm that is not alone, and by each swap of two."""
+    best = averaged(spaces, trust, weights, labels, n_groups)
+    moves, swaps = [], []
+    for arm, own in enumerate(labels):
+        others = [group for group in range(n_groups) if group != own and labels.count(own) > 1]
+        moves += [[*labels[:arm], group, *labels[arm + 1 :]] for group in others]
+        for other in range(arm):
+            sizes = labels.count(own), labels.count(labels[other])
+            if labels[other] != own and max(sizes) > 1:
+                swapped = list(labels)
+                swapped[arm], swapped[other] = labels[other], own
+                swaps.append(swapped)
+    return best, (
+        [averaged(spaces, trust, weights, one, n_groups) - best for one in moves],
+        [averaged(spaces, trust, weights, one, n_groups) - best for one in swaps],
+    )

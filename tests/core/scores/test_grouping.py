@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kabc.core.scores import grouping
-from kabc.core.scores.grouping import likeliest
+from kabc.core.scores.grouping import likeliest, likeliest_in_all
 from kabc.core.scores.linkage import linked
 from tests.core.scores import plain_groups
 
@@ -85,3 +85,37 @@ def test_equal_points_are_never_split_and_nobody_is_left_without_a_group() -> No
 
 def test_as_many_groups_as_points_leave_every_point_to_itself() -> None:
     assert likeliest([np.zeros((3, 1))] * 2, np.ones(3), 3).tolist() == [[0, 1, 2]] * 2
+
+
+@pytest.mark.parametrize(("n", "n_groups"), [(5, 2), (7, 3), (6, 5)])
+def test_groups_in_all_spaces_and_the_odds_against_them_are_those_of_plain_loops(n: int, n_groups: int) -> None:
+    for seed in range(6):
+        points, weights = clouds(n, n_groups, seed)
+        trust = np.array([0.4, 0.3, 0.2, 0.1])
+        starts = likeliest(points, weights, n_groups)
+        found, odds = likeliest_in_all(points, trust, weights, starts, n_groups)
+        best, neighbours = plain_groups.log_odds(points, trust.tolist(), weights.tolist(), found.tolist(), n_groups)
+        values = [
+            plain_groups.averaged(points, trust.tolist(), weights.tolist(), one.tolist(), n_groups) for one in starts
+        ]
+        assert best >= max([*values, *(best + odd for odd in neighbours[0])]) - 1e-8  # no move gains anything
+        assert odds == pytest.approx(sum(np.exp(odd) for some in neighbours for odd in some))
+
+
+def test_two_arms_alone_that_change_places_are_no_other_groups() -> None:
+    points = [np.array([[0.0], [0.1], [9.0], [20.0], [40.0]])]
+    found, odds = likeliest_in_all(points, np.ones(1), np.full(5, 9.0), np.array([[0, 0, 1, 2, 3]]), 4)
+    assert same(found, np.array([0, 0, 1, 2, 3]))
+    assert odds < 1e-3
+
+
+def test_spaces_without_trust_have_no_say() -> None:
+    points, weights = clouds(9, 3, 5)
+    starts = likeliest(points, weights, 3)
+    for number in range(len(points)):
+        found, _ = likeliest_in_all(points, np.eye(len(points))[number], weights, starts, 3)
+        ours, own = (
+            plain_groups.log_probability(points[number], weights.tolist(), labels.tolist(), 3)
+            for labels in (found, starts[number])
+        )
+        assert ours >= own - 1e-8

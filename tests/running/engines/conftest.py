@@ -16,7 +16,7 @@ def cluster() -> Iterator[Any]:
     dask: Any = pytest.importorskip("dask")
     settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "memory_limit": 0}
     with dask.config.set({"distributed.comm.timeouts.connect": "200s"}):  # a busy machine starts workers slowly
-        found = distributed.LocalCluster(4, silence_logs=logging.CRITICAL, **settings)
+        found = distributed.LocalCluster(n_workers=4, silence_logs=logging.CRITICAL, **settings)
         yield found
         with suppress(KeyError):  # Dask stumbles over workers that died a moment ago
             found.close()

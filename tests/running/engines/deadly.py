@@ -95,7 +95,8 @@ class Counting:
         return np.full(n, float(self.n_draws))
 
 
-def of_process(n: int, rng: np.random.Generator, offset: float) -> Rows:
+def of_process(n: int, rng: np.random.Generator, offset: float, seconds: float = 0.0) -> Rows:
+    time.sleep(seconds)
     return np.full(n, os.getpid() + offset)
 
 

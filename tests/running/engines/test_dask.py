@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,8 @@ import kabc
 from kabc import ArmError, SettingsError
 from kabc.running.engines.base import engine_of
 from kabc.running.work import work
-from tests.running.engines.deadly import FEW, in_the_long_form, living, pid_arms, raises, with_a_deadly_one
+from tests.running.engines.deadly import FEW, in_the_long_form, living, of_process, pid_arms, raises, with_a_deadly_one
+from tests.running.engines.workers import nobody_steals, pids
 from tests.running.live import mixed_arms, picklable_arms, run, same
 
 distributed = pytest.importorskip("distributed")
@@ -40,8 +43,38 @@ def test_a_cluster_does_not_change_the_answer(client: Any, strategy: str) -> Non
 def test_arms_are_drawn_on_the_workers_also_those_that_pickle_cannot_send(client: Any) -> None:
     arms = pid_arms | {"c": lambda n, rng: np.full(n, float(os.getpid()))}
     result = run(arms, **FEW, executor=client, max_samples=60)
-    drawn_by = {int(one) for name in arms for one in result.samples[name].ravel()}
-    assert drawn_by and drawn_by <= set(client.run(os.getpid).values())
+    assert drawn_by(result) and set(drawn_by(result)) <= pids(client)
+
+
+def drawn_by(result: kabc.Result) -> Counter[int]:
+    return Counter(int(one) for rows in result.samples.values() for one in rows.ravel())
+
+
+SLOW: dict[str, Any] = {str(arm): partial(of_process, offset=0.0, seconds=0.005) for arm in range(80)}
+ALL_ARMS: dict[str, Any] = {"n_clusters": None, "strategy": "anytime", "max_samples": 400}  # are drawn in each round
+
+
+def test_idle_workers_share_the_draws(client: Any) -> None:
+    client.wait_for_workers(4, timeout=200)
+    with nobody_steals(client):
+        draws = drawn_by(run(SLOW, **ALL_ARMS, executor=client))
+    assert min(draws[pid] for pid in pids(client)) >= draws.total() / 4 / 4, draws
+
+
+def test_a_worker_that_comes_later_gets_draws(client: Any, cluster: Any) -> None:
+    client.wait_for_workers(4, timeout=200)
+    before = pids(client)
+
+    def add(seen: Any) -> None:
+        if seen.number == 1:
+            cluster.scale(len(before) + 1)
+            client.wait_for_workers(len(before) + 1, timeout=200)
+            time.sleep(1.0)
+
+    with nobody_steals(client):
+        draws = drawn_by(run(SLOW, **ALL_ARMS, executor=client, on_round=add))
+    new = pids(client) - before
+    assert new and new <= set(draws), draws
 
 
 def test_equal_arms_have_samples_of_their_own(client: Any) -> None:
@@ -82,7 +115,7 @@ def test_a_worker_killed_in_the_middle_and_one_added_change_nothing(client: Any,
 
     def disturb(seen: Any) -> None:
         if seen.number == 3:
-            victim = min(client.run(os.getpid).values())
+            victim = min(pids(client))
             threading.Timer(0.03, os.kill, (victim, signal.SIGKILL)).start()
             cluster.scale(before + 1)
 
@@ -122,7 +155,7 @@ def test_three_deaths_of_one_draw_end_the_run(client: Any, tmp_path: Path) -> No
 
 def test_draws_that_somebody_cancels_are_drawn_again(client: Any) -> None:
     def cancel() -> None:
-        while len(client.futures) < 4:  # the arms, and some draws
+        while sum(key.startswith("kabc-draw") for key in list(client.futures)) < 3:
             time.sleep(0.001)
         client.cancel([distributed.Future(key, client) for key in list(client.futures)], force=True)
 

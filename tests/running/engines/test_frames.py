@@ -15,7 +15,10 @@ import pytest
 import kabc
 from kabc import ArmError, SettingsError
 from kabc.arms.parts import PartedScan
+from kabc.arms.rows import FILE_ROWS
+from kabc.running.engines.base import engine_of
 from tests.running.engines.deadly import in_the_long_form
+from tests.running.engines.workers import nobody_steals, pids
 from tests.running.studied import same
 
 distributed = pytest.importorskip("distributed")
@@ -54,6 +57,19 @@ def test_a_dask_data_frame_has_the_answer_of_the_frame_that_it_computes(client: 
 def test_so_have_parquet_files_that_all_workers_see(client: Any, parquet: str) -> None:
     there, here = (kabc.cluster(parquet, values="seconds", **QUESTION, **where) for where in ({"executor": client}, {}))
     assert there.status == "decided" and same(there, here)
+
+
+def test_all_workers_read_files(client: Any, parquet: str) -> None:
+    client.wait_for_workers(4, timeout=200)
+    engine = engine_of(client)
+    found = None if engine is None else engine.parts_of(parquet, None)
+    assert found is not None
+    with nobody_steals(client):
+        readers = found[1].each(lambda part, before: (os.getpid(), part, before))
+    assert len({pid for pid, *_ in readers}) == min(5, len(pids(client)))
+    assert [(part[-14:], before) for _, part, before in readers] == [
+        (f"part-{number}.parquet", number * FILE_ROWS) for number in range(5)
+    ]
 
 
 def test_a_study_of_them_can_be_gone_on_with_here(client: Any, parquet: str, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def test_an_old_store_opens_and_goes_on(golden: Path, tmp_path: Path) -> None:
     assert (study.state, study.facts, study.answer) == ("paused", {"size": [None] * 6}, None)
     figures = store.summary(study.id)
     assert (figures.n_rounds, figures.n_samples, figures.n_paid) == (2, 18, 21)
-    assert figures.samples_per_arm == {0: 4, 1: 4, 2: 4, 3: 2, 4: 2, 5: 2}
+    assert store.samples_per_arm(study.id) == {0: 4, 1: 4, 2: 4, 3: 2, 4: 2, 5: 2}
     assert {state: n for state, n in figures.tickets.items() if n} == {"done": 3, "leased": 2, "failed": 1}
     pairs = list(store.draws(study.id, 0, 1))
     assert [(ticket.round, ticket.arm) for ticket, _ in pairs] == [(0, n) for n in range(6)] + [

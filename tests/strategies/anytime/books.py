@@ -22,7 +22,7 @@ def play_round(learning: Learning, wealth: Wealth, rows: Mapping[int, NDArray[An
     """Bet with the scores of the round before, learn, fix scores for the next round."""
     read = lesson(learning, rows)
     if learning.scorers:
-        made = learning.block(read, n_groups)
+        made = learning.block(read, learning.scoring(n_groups))
         wealth.bet(read.batch.arms, made, wealth.common_gains(made.n_experts))
     learning.absorb(read)
     learning.rescore(wealth.compared, np.full(len(learning.counts), -1), n_groups)

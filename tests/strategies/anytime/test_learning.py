@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kabc.core.partitions import Partition
 from kabc.core.scores.discriminant import RIDGES
 from kabc.core.scores.maps import FeatureMap, Scaled
 from kabc.strategies.anytime.learning import SCALES, Batch, Learning
 from tests.strategies.anytime.books import lesson
 
 Rows = dict[int, NDArray[Any]]
+N_EXPERTS = len(RIDGES) * len(SCALES)  # of a map
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,14 @@ def taught(*seeds: int) -> Learning:
         learn(learning, draw(seed))
     learning.rescore(np.arange(4), np.full(4, -1), 2)
     return learning
+
+
+def guessed(
+    learning: Learning, core: NDArray[np.intp], gains: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.intp], float]:
+    found = learning.guess(np.zeros(N_EXPERTS) if gains is None else gains, core, 2)
+    assert found is not None
+    return found
 
 
 def test_a_batch_knows_whose_samples_it_holds() -> None:
@@ -92,7 +102,7 @@ def test_learners_know_every_sample_once() -> None:
 
 def test_each_scorer_bets_at_half_strength_with_a_ceiling_and_at_full_strength_without() -> None:
     learning = taught(0)
-    made = learning.block(lesson(learning, draw(1, 1)), 2)
+    made = learning.block(lesson(learning, draw(1, 1)), learning.scoring(2))
     assert made.n_experts == len(learning.scorers) * len(SCALES) == len(RIDGES) * len(SCALES)
     assert made.scales == (0.5, 1.0)
     assert made.caps == pytest.approx((math.log1p(8 / 2), math.inf))
@@ -101,28 +111,53 @@ def test_each_scorer_bets_at_half_strength_with_a_ceiling_and_at_full_strength_w
 def test_scores_of_a_sample_do_not_depend_on_the_other_samples_of_its_round() -> None:
     learning = taught(0)
     rows, others = draw(1, 8), draw(2, 8)  # twice as many samples: maps are fitted anew, but not for this round
-    one = learning.block(lesson(learning, rows), 2)
-    two = learning.block(lesson(learning, {**others, 0: rows[0]}), 2)
+    one = learning.block(lesson(learning, rows), learning.scoring(2))
+    two = learning.block(lesson(learning, {**others, 0: rows[0]}), learning.scoring(2))
     assert np.allclose(one.scores[:, :8], two.scores[:, :8], rtol=1e-12)
     assert not np.isclose(one.scores[:, 8:], two.scores[:, 8:]).all(axis=(1, 2)).any()
 
 
-def test_clear_groups_are_guessed_by_every_expert() -> None:
+def test_clear_groups_are_guessed_whoever_has_won() -> None:
     learning = taught(0, 1)
-    for expert in range(len(RIDGES) * len(SCALES)):
-        guess = learning.guess(expert, np.arange(4), 2)
-        assert guess is not None
+    for expert in range(N_EXPERTS):
+        guess, odds = guessed(learning, np.arange(4), 5.0 * (np.arange(N_EXPERTS) == expert))
         assert guess[0] == guess[2] != guess[1] == guess[3]
+        assert odds < 1e-3
         assert np.array_equal(learning.groups_seen(expert), guess)
 
 
+@dataclass(frozen=True)
+class Column(FeatureMap):
+    """One column of the samples."""
+
+    number: int
+
+    def fitted(self, past: NDArray[Any]) -> Self:
+        return self
+
+    def __call__(self, samples: NDArray[Any]) -> NDArray[Any]:
+        return samples[:, [self.number]]
+
+
+@pytest.mark.parametrize("known", [False, True])  # the groups that the scores rest on: found, or those of a claim
+def test_a_guess_listens_to_the_experts_that_have_won(known: bool) -> None:
+    rng, groups = np.random.default_rng(3), {0: [0, 0, 1, 1], 1: [0, 1, 0, 1]}
+    places = 9.0 * np.array([groups[0], groups[1]]).T
+    learning = Learning(4, [Column(0), Column(1)])
+    learn(learning, {arm: rng.normal(places[arm], 1.0, (6, 2)) for arm in range(4)})
+    learning.rescore(np.arange(4), np.array(groups[0]) if known else np.full(4, -1), 2)
+    for number, labels in groups.items():
+        guess, odds = guessed(learning, np.arange(4), 5.0 * (np.arange(2 * N_EXPERTS) // N_EXPERTS == number))
+        assert Partition.of(guess.tolist()).matches(Partition.of(labels))
+        assert odds < 1e-3
+
+
 def test_arms_outside_the_core_have_no_group_in_a_guess() -> None:
-    guess = taught(0, 1).guess(0, np.array([3, 0]), 2)
-    assert guess is not None
+    guess, _ = guessed(taught(0, 1), np.array([3, 0]))
     assert (guess < 0).tolist() == [False, True, True, False]
 
 
 def test_identical_samples_make_no_guess() -> None:
     learning = Learning(4, [Scaled()])
     learn(learning, {arm: np.zeros((3, 1)) for arm in range(4)})
-    assert learning.guess(0, np.arange(4), 2) is None
+    assert learning.guess(np.zeros(N_EXPERTS), np.arange(4), 2) is None

@@ -128,5 +128,6 @@ def test_evidence_of_a_seeded_run_is_that_of_plain_loops(name: str) -> None:
         literal.follow({arm: draw(arm, n, rng) for arm, n in strategy.ask().items()})
         books = strategy._found.wealth
         found = books.log[:, np.argsort(books.compared)]
-        np.testing.assert_allclose(found, literal.log, rtol=1e-9, atol=1e-9)
+        # coordinates of features leave out 1e-9 of their length
+        np.testing.assert_allclose(found, literal.log, rtol=1e-8, atol=1e-8)
     assert np.abs(literal.log).max() > 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,31 @@ def test_a_guess_is_claimed_only_after_bets_on_it_have_won() -> None:
     assert review.claim.labels.tolist() == TRUE.tolist()
     assert review.claim.limit == SHARES.claim_limit(1, 4)
     assert review.claim.n_samples == 18
+
+
+def test_a_guess_that_others_are_nearly_as_likely_as_is_not_claimed() -> None:
+    review = Review(SHARES)
+    review.revise(TRUE, ARMS, 10, odds=0.5)
+    bet(review)
+    review.revise(TRUE, ARMS, 14, odds=0.5)
+    assert review.claim is None
+    review.revise(TRUE, ARMS, 14, odds=0.3)
+    assert review.claim is not None
+
+
+@pytest.mark.parametrize(("n_lost", "is_claimed"), [(0, True), (1, True), (2, False)])
+def test_a_guess_is_claimed_if_it_has_won_nearly_all_bets(n_lost: int, is_claimed: bool) -> None:
+    arms, truth = np.arange(20), np.arange(20) % 2
+    review = Review(ErrorShares(0.05, 20, 2))
+    review.revise(truth, arms, 40)
+    seen = truth.copy()
+    seen[:n_lost] = 1 - truth[:n_lost]
+    made = block(truth, 0.1)
+    made = replace(made, scores=block(seen, 0.1).scores)  # some samples speak for the other group
+    batch = Batch.of(arms.tolist(), [np.zeros((1, 1))] * 20)
+    review.bet(made, batch, np.full(20, 3), np.zeros(1), made.pairs(arms)[..., 0])
+    review.revise(truth, arms, 60)
+    assert (review.claim is not None) == is_claimed
 
 
 def test_a_guess_that_only_dry_arms_could_prove_is_not_claimed_and_costs_no_share() -> None:
@@ -132,7 +159,7 @@ def test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share() -> None:
     bet(review)
     review.revise(guess, ARMS, 14)
     assert review.claim is not None
-    assert np.exp(review.claim.limit) == pytest.approx(2 / (0.05 * 0.75 / 2))
+    assert np.exp(review.claim.limit) == pytest.approx(1.5 / (0.05 * 0.85 / 2))
 
 
 def test_a_claim_is_trusted_while_it_stands_and_is_not_doubted() -> None:

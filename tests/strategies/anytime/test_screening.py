@@ -10,6 +10,7 @@ import pytest
 
 import kabc
 from kabc import AnytimeKABC
+from kabc.core.scores.discriminant import Moments
 from kabc.core.scores.maps import Scaled
 from kabc.strategies.anytime import screening
 from kabc.strategies.anytime.core import Core
@@ -35,43 +36,74 @@ def groups(means: np.ndarray) -> tuple[int, ...]:
     return tuple(seen.setdefault(mean, len(seen)) for mean in means.tolist())
 
 
-def test_the_oddest_arms_come_first_and_usual_arms_do_not_stand_out() -> None:
-    rng, n_arms = np.random.default_rng(0), 400
-    means = np.where(np.arange(n_arms) % 2, 5.0, 0.0)
-    means[[37, 251]] = 20.0, -12.0
-    batch = Batch.of(range(n_arms), [rng.normal(mean, 1.0, (6, 1)) for mean in means])
-    learners = (moments_of(Scaled().fitted(batch.samples), n_arms, paired=False),)
-    core = np.arange(24)
-    teach(learners, [batch.part(core)])
-    labels = np.full(n_arms, -1)
-    labels[core] = core % 2
-    found = screening.odd_arms(learners, [batch], labels, np.arange(24, n_arms), n_missing=2)
-    assert found.tolist()[:2] == [37, 251]
-    assert len(found) <= 3
+def looked_at(
+    means: np.ndarray, rounds: list[tuple[np.ndarray, int]], seed: int = 0
+) -> tuple[tuple[Moments, ...], list[Batch], np.ndarray]:
+    """Learners that know 24 arms in two groups by turns, the samples of all rounds, and the groups of these 24."""
+    rng, core = np.random.default_rng(seed), np.arange(24)
+    batches = [Batch.of(arms.tolist(), [rng.normal(means[arm], 1.0, (n, 1)) for arm in arms]) for arms, n in rounds]
+    learners = (moments_of(Scaled().fitted(batches[0].samples), len(means), paired=False),)
+    teach(learners, [batches[0].part(core)])
+    return learners, batches, np.where(np.arange(len(means)) < 24, np.arange(len(means)) % 2, -1)
 
 
-def test_as_many_arms_join_as_cost_little_beside_the_next_look() -> None:
-    assert screening.most_at_once(n_outside=1_000, held=4, core=105) == 15
-    assert screening.most_at_once(n_outside=100_000, held=4, core=105) == 26  # a quarter of the core
-    rng = np.random.default_rng(0)
-    odd = rng.normal(size=(20_000, 3))
-    odd[[5, 6], [0, 2]] = 4.2, 4.0  # stand out, but not from the oddest of so many
-    chosen = screening._chosen(odd, few=8, most=26)
-    assert {5, 6} <= set(chosen.tolist()) and 10 < len(chosen) <= 26
-    assert not {5, 6} & set(screening._chosen(odd, few=8, most=8).tolist())
-    odd[100:600, 1] = rng.normal(9.0, 1.0, 500)  # a group of its own: a few arms of it are enough
-    assert len(screening._chosen(odd, few=8, most=26)) == 8
+def test_a_look_goes_on_with_the_oddest_arms_until_few_are_left() -> None:
+    means = np.where(np.arange(400) % 2, 5.0, 0.0)
+    means[[37, 251]] = 9.0, -4.5  # stand out a little
+    everyone, outside = np.arange(400), np.arange(24, 400)
+    learners, batches, known = looked_at(means, [(everyone, 6)])
+    odd, closer = screening.looked(screening.Look(outside, 6, 376), learners, batches, known, n_missing=2)
+    assert not len(odd) and closer is not None
+    assert (len(closer.arms), closer.samples, closer.among) == (376 // 16, 12, 376)
+    assert {37, 251} == set(closer.arms[:2].tolist())
+    learners, batches, known = looked_at(means, [(everyone, 6), (closer.arms, 6)])
+    odd, last = screening.looked(closer, learners, batches, known, n_missing=2)
+    assert last is not None and not len(odd) and len(last.arms) == 16 and last.samples == 24
+    learners, batches, known = looked_at(means, [(everyone, 6), (closer.arms, 6), (last.arms, 12)])
+    odd, more = screening.looked(last, learners, batches, known, n_missing=2)
+    assert more is None
+    assert {37, 251} == set(odd[:2].tolist()) and len(odd) <= 8
 
 
-def test_a_map_under_which_usual_arms_are_far_does_not_hide_what_others_see() -> None:
+def test_many_arms_that_stand_out_are_a_group_and_a_few_of_them_join_at_once() -> None:
+    means = np.where(np.arange(400) % 2, 5.0, 0.0)
+    means[100:200] = 20.0
+    learners, batches, known = looked_at(means, [(np.arange(400), 4)])
+    odd, closer = screening.looked(screening.Look(np.arange(24, 400), 4, 376), learners, batches, known, n_missing=2)
+    assert closer is None
+    assert len(odd) == 8 and set(odd.tolist()) <= set(range(100, 200))
+
+
+def test_of_a_few_arms_outside_all_join() -> None:
+    learners, batches, known = looked_at(np.zeros(30), [(np.arange(30), 4)])
+    odd, closer = screening.looked(screening.Look(np.arange(24, 30), 4, 6), learners, batches, known, n_missing=1)
+    assert closer is None and odd.tolist() == list(range(24, 30))
+
+
+def test_half_of_the_oddest_arms_are_those_of_the_map_that_wins_and_every_map_has_its_say() -> None:
     rng = np.random.default_rng(1)
-    odd = np.stack([rng.standard_t(2, 5_000), rng.normal(size=5_000)], axis=1)
-    odd[77, 1] = 6.0
-    assert 77 in screening._chosen(odd, few=8, most=26)[:2]
+    odd = rng.normal(size=(5_000, 5))
+    odd[:, 4] = 0.0  # under this map all arms look the same
+    by_map = [set(np.argsort(-odd[:, one])[:10].tolist()) for one in range(5)]
+    first = set(screening._ranked(odd, trusted=2)[:40].tolist())
+    assert by_map[2] <= first and len(set(np.argsort(-odd[:, 2])[:20].tolist()) & first) >= 18
+    assert all(len(by_map[one] & first) >= 4 for one in (0, 1, 3))
+    assert set(screening._ranked(odd, trusted=4)[:3].tolist()) <= by_map[0] | by_map[1] | by_map[2] | by_map[3]
 
 
 def test_looks_come_at_four_samples_and_half_as_many_again_up_to_a_quarter_of_the_core() -> None:
-    assert [screening.next_look(held, 64) for held in (0, 3, 4, 6, 9, 14)] == [4, 4, 6, 9, 14, None]
+    looks = [screening.next_look(np.arange(50), held, 64) for held in (0, 3, 4, 6, 9, 14)]
+    assert [look and look.samples for look in looks] == [4, 4, 6, 9, 14, None]
+    assert screening.next_look(np.arange(0), 0, 64) is None
+
+
+def test_arms_that_stood_out_get_their_chance_whatever_they_had_before() -> None:
+    before = np.array([40, 40, 32, 32])
+    search = screening.Search(np.array([0, 1, -1, -1]), (0, 1), np.array([2, 3]), 4, before)
+    apart = np.zeros((4, 4), dtype=bool)
+    assert not search.is_over(apart, before + 31, patience=64)
+    assert search.is_over(apart, before + 32, patience=64)
+    assert search.is_over(apart, before + 10, patience=10)
 
 
 @pytest.mark.parametrize("odd", [[9.0], [9.0, -9.0, 18.0], [9.0, 9.0, 9.0]])
@@ -144,7 +176,7 @@ def test_a_search_numbers_the_groups_as_before_and_new_ones_after_them() -> None
     apart[4, 5] = apart[5, 4] = False  # arms 40 and 50 are of one new group
     labels = np.full(60, -1)
     labels[[10, 11, 12, 13]] = 0, 1, 2, 2
-    search = screening.Search(labels, (10, 11, 12), np.array([30, 40, 50]), held=4)
+    search = screening.Search(labels, (10, 11, 12), np.array([30, 40, 50]), 4, np.zeros(60, dtype=np.int64))
     seen, standing = search.found(apart)
     assert standing == (10, 11, 12, 40)
     assert seen[[10, 11, 12, 13, 30, 40, 50]].tolist() == [0, 1, 2, 2, 1, 3, 3]

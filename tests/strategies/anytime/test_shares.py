@@ -19,8 +19,8 @@ def claimed(shares: ErrorShares, n_core: int) -> float:
 
 def test_all_arms_compared_pairs_and_claims_share_delta() -> None:
     shares = ErrorShares(DELTA, 10, 3)
-    assert shares.pairs(10, 1) == pytest.approx(DELTA / 4)
-    assert shares.claims(10) == pytest.approx(3 * DELTA / 4)
+    assert shares.pairs(10, 1) == pytest.approx(0.15 * DELTA)
+    assert shares.claims(10) == pytest.approx(0.85 * DELTA)
     assert shares.outside(10) == 0
     assert shares.pairs(10, 1) + shares.claims(10) <= DELTA * (1 + 1e-12)
 
@@ -70,10 +70,11 @@ def test_the_limits_of_all_arms_outside_spend_their_share() -> None:
 
 def test_limits_are_those_of_the_theory() -> None:
     whole, part = ErrorShares(0.05, 6, 2), ErrorShares(0.05, 60, 2)
-    assert math.exp(whole.pair_limit(6, 1)) == pytest.approx(6 * 5 / (2 * 0.05 / 4))  # (12.1)
-    assert math.exp(part.pair_limit(48, 2)) == pytest.approx(math.comb(48, 2) * 2**3 / (0.05 / 4))  # (12.2)
+    assert math.exp(whole.pair_limit(6, 1)) == pytest.approx(6 * 5 / (2 * 0.15 * 0.05))  # (12.1)
+    assert math.exp(part.pair_limit(48, 2)) == pytest.approx(math.comb(48, 2) * 2**3 / (0.15 * 0.05))  # (12.2)
     assert math.exp(part.outside_limit(24)) == pytest.approx(2 * 36 / 0.05)  # (12.3)
-    assert math.exp(whole.claim_limit(3, 6)) == pytest.approx(2**3 / (0.75 * 0.05))  # (12.4)
-    assert math.exp(part.claim_limit(3, 24)) == pytest.approx(2**3 / (0.75 * 0.05 / 2))
-    assert math.exp(whole.claim_limit(4, 6)) == pytest.approx(2**4 / (0.75 * 0.05))
-    assert math.exp(whole.claim_limit(7, 6)) == pytest.approx(2**4 * 3 * 4 / (0.75 * 0.05))
+    assert math.exp(whole.claim_limit(3, 6)) == pytest.approx(12 / (0.85 * 0.05))  # (12.4)
+    assert math.exp(part.claim_limit(3, 24)) == pytest.approx(12 / (0.85 * 0.05 / 2))
+    assert math.exp(whole.claim_limit(1, 6)) == pytest.approx(1.5 / (0.85 * 0.05))
+    assert math.exp(whole.claim_limit(4, 6)) == pytest.approx(24 / (0.85 * 0.05))
+    assert math.exp(whole.claim_limit(7, 6)) == pytest.approx(24 * 3 * 4 / (0.85 * 0.05))

@@ -12,7 +12,7 @@ from kabc.core.evidence import betting
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.maps import Levels, Products, Ranks, Scaled
 from kabc.strategies.anytime.learning import Learning
-from kabc.strategies.anytime.wealth import Wealth, mixed
+from kabc.strategies.anytime.wealth import Wealth, bet_outside, mixed
 from tests.strategies.anytime.books import block, lesson, play_round
 
 DICE = np.array([[0.0], [1.0], [5.0]])  # a law with three equally likely values
@@ -40,7 +40,7 @@ def test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow(h
     for samples in outcomes:
         future = copy.deepcopy(wealth)
         read = lesson(learning, {arm: sample[None, :] for arm, sample in enumerate(samples)})
-        made = learning.block(read, 2)
+        made = learning.block(read, learning.scoring(2))
         future.bet(read.batch.arms, made, future.common_gains(made.n_experts))
         total += np.exp(future.log - wealth.log)
     assert (total / len(outcomes) <= 1 + 1e-9).all()
@@ -56,7 +56,7 @@ def test_over_all_outcomes_one_sample_against_many_does_not_grow_the_evidence() 
     for x, *ys in outcomes:
         future = copy.deepcopy(wealth)
         read = lesson(learning, {4: np.array([[x]]), 3: np.array(ys)[:, None]})
-        made = learning.block(read, 2)
+        made = learning.block(read, learning.scoring(2))
         future.bet(read.batch.arms, made, future.common_gains(made.n_experts))
         total += np.exp(future.log[4, 0] - wealth.log[4, 0])
     assert total / len(outcomes) <= 1 + 1e-9
@@ -188,8 +188,10 @@ def test_arms_outside_bet_the_same_in_parts_as_all_at_once() -> None:
     made = Block(rng.normal(0, 2, (2, starts[-1], 3)), rng.integers(0, 3, (2, 7)), starts, 1)
     at_once, in_parts = books(7, [0, 1, 2]), books(7, [0, 1, 2])
     at_once.bet(np.arange(7), made, np.zeros(2))
-    for number, others in enumerate(([3, 4], [5], [6])):
+    in_parts.begin(made.n_experts)
+    for others in ([3, 4], [5], [6]):
         some = np.array([0, 1, 2, *others])
-        in_parts.bet(some, made.of(some), np.zeros(2), only_outside=number > 0)
+        where = in_parts.outside(some)
+        in_parts.note(where, *bet_outside(made.of(some), where, in_parts.far_gains(where), np.zeros(2)))
     assert np.array_equal(in_parts.log, at_once.log)
     assert in_parts.log[3:].any()

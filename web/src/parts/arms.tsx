@@ -4,7 +4,7 @@ import { ask, type Refused } from "../api";
 import { Badge, Name, Problem, useSettled } from "./small";
 import { toArm } from "../route";
 import type { Arms, ArmView } from "../types";
-import { count, counted, figure } from "../words";
+import { count, counted, figure, oddness } from "../words";
 
 const ROW = 36; // pixels, as in page.css
 const PAGE = 100; // rows that are asked for together
@@ -78,7 +78,7 @@ function Row({ study, place, arm, priced }: { study: number; place: number; arm:
     arm.set_aside === "" ? <Badge group={arm.group} /> : <span title={arm.set_aside}>set aside</span>,
     count(arm.n_samples),
     priced ? figure(arm.spent) : count(arm.n_failures),
-    figure(arm.oddness, 2),
+    oddness(arm.oddness),
     values(arm),
   ];
   return (

@@ -127,29 +127,34 @@ function caption(column: Column, a: string, b: string): string {
   return `${a}: ${said(column.a)}. ${b}: ${said(column.b)}. ${far[0]!.toUpperCase()}${far.slice(1)}.`;
 }
 
+const TICKS = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16] as const; // as in the report: what lies beyond is drawn at the edge
+
 /** Evidence over samples; above 1 the pair is told apart. The axis is logarithmic. */
 export function Trace({ trace }: { trace: { n_samples: number[]; strength: Figure[] } }) {
-  const points = trace.n_samples.map((n, i): [number, number] => [n, size(trace.strength[i] ?? null)]).filter(([, by]) => by > 0 && by < Infinity);
+  const points = trace.n_samples.map((n, i): [number, number] => [n, size(trace.strength[i] ?? null)]).filter(([, by]) => !Number.isNaN(by));
   if (points.length < 2) return <p class="soft">There are too few rounds for a picture of the evidence.</p>;
   const most = Math.max(...points.map(([n]) => n));
-  const low = Math.min(0.1, ...points.map(([, by]) => by));
-  const high = Math.max(2, ...points.map(([, by]) => by));
+  const [low, ...above] = TICKS;
+  const high = above.find((tick) => tick >= Math.max(2, ...points.map(([, by]) => by))) ?? TICKS[TICKS.length - 1]!;
   const x = (n: number): number => 44 + (n / most) * (WIDE - 60);
-  const y = (by: number): number => BASE - ((Math.log(Math.max(by, low)) - Math.log(low)) / (Math.log(high) - Math.log(low))) * (BASE - 10);
+  const y = (by: number): number => BASE - (Math.log(Math.max(Math.min(by, high), low) / low) / Math.log(high / low)) * (BASE - 10);
   const last = points[points.length - 1]!;
   return (
     <figure>
       <h3>Evidence over samples</h3>
-      <svg role="img" aria-label={`Evidence over samples: ${figure(last[1], 3)} of 1 after ${count(last[0])} samples`} viewBox={`0 0 ${WIDE} ${HIGH}`}>
-        <line class="threshold" x1={44} y1={y(1)} x2={WIDE - 16} y2={y(1)} />
-        <text class="t" x={40} y={y(1) + 4} text-anchor="end">1</text>
-        {high >= 4 && <text class="t" x={40} y={y(high) + 6} text-anchor="end">{figure(high, 2)}</text>}
+      <svg role="img" aria-label={`Evidence over samples: ${figure(last[1], 3)} times its threshold after ${count(last[0])} samples`} viewBox={`0 0 ${WIDE} ${HIGH}`}>
+        {TICKS.filter((tick) => tick <= high).map((tick) => (
+          <g key={tick}>
+            <line class={tick === 1 ? "threshold" : "grid"} x1={44} y1={y(tick)} x2={WIDE - 16} y2={y(tick)} />
+            <text class="s" x={40} y={y(tick) + 3} text-anchor="end">{tick < 1 ? `1/${1 / tick}` : tick}</text>
+          </g>
+        ))}
         <polyline class="trace" points={points.map(([n, by]) => `${x(n).toFixed(1)},${y(by).toFixed(1)}`).join(" ")} />
         <line class="axis" x1={44} y1={BASE} x2={WIDE - 16} y2={BASE} />
         <text class="t" x={44} y={BASE + 15}>0</text>
         <text class="t" x={WIDE - 16} y={BASE + 15} text-anchor="end">{count(most)} samples of all arms</text>
       </svg>
-      <figcaption>Evidence in units of its threshold. Once it crosses 1, the pair is told apart.</figcaption>
+      <figcaption>Evidence in units of its threshold, up to 16 times. Once it crosses 1, the pair is told apart.</figcaption>
     </figure>
   );
 }

@@ -72,7 +72,7 @@ export function PairMap({ study, arms, answer, version, counts }: Props) {
           aria-label={`Map of the pairs of ${count(n)} arms: ${count(told)} of ${count((n * (n - 1)) / 2)} different. Arrow keys choose a pair, Enter opens it.`}
           onMouseMove={(event) => choose(at(event))} onMouseLeave={() => choose(null)} onClick={(event) => open(at(event))} onKeyDown={press} />
       </div>
-      <p id="pair-said" class="said" aria-live="polite">{pair === undefined ? "Point at a pair, or choose one with the arrow keys, to read what is known of it." : words(pair, data, counts, arms)}</p>
+      <p id="pair-said" class="said" aria-live="polite">{pair === undefined ? "Point at a pair, or choose one with the arrow keys, to read what is known of it; press it to see its arms." : words(pair, data, counts, arms)}</p>
       <figcaption>{caption(data, answer)}</figcaption>
     </figure>
   );
@@ -91,7 +91,7 @@ function words(pair: Pair, data: Pairs | null, counts: number[], arms: string[])
     pair.same_within === null ? "" : `at most ${figure(pair.same_within)} apart`,
     pair.apart_at_least === null || pair.apart_at_least === 0 ? "" : `at least ${figure(pair.apart_at_least)} apart`,
   ].filter(Boolean).join(", ");
-  const parts = [SAID[pair.verdict].word, evidence(pair.strength), margin === "" ? "" : `${margin} (${data?.unit})`];
+  const parts = [SAID[pair.verdict].word, evidence(pair.strength), margin === "" ? "" : `${margin} ${data?.unit ?? ""}`.trim()];
   return `${pair.a} (${samples(pair.a)}) and ${pair.b} (${samples(pair.b)}): ${parts.filter(Boolean).join("; ")}`;
 }
 
@@ -190,7 +190,9 @@ function write(pen: CanvasRenderingContext2D, text: string, x: number, y: number
 
 function fitting(pen: CanvasRenderingContext2D, name: string, width: number): string {
   if (pen.measureText(name).width <= width) return name;
-  let kept = name;
-  while (kept.length > 1 && pen.measureText(`${kept}…`).width > width) kept = kept.slice(0, -1);
-  return `${kept}…`;
+  const letters = [...name];
+  const cut = (n: number): string => `${letters.slice(0, Math.ceil(n / 2)).join("")}…${letters.slice(letters.length - Math.floor(n / 2)).join("")}`;
+  let kept = letters.length - 1;
+  while (kept > 1 && pen.measureText(cut(kept)).width > width) kept--;
+  return cut(kept); // names often differ at their ends
 }

@@ -5,7 +5,7 @@ import { useStudyEvent } from "../live";
 import { Badge, Facts, Name, Problem, Table } from "../parts/small";
 import { toArm, toPair, toStudies, toStudy } from "../route";
 import type { Arms, ArmView, Pair, Pairs, StudyView } from "../types";
-import { count, counted, evidence, figure, SAID, size } from "../words";
+import { count, counted, figure, oddness, SAID, size, strength } from "../words";
 
 const MOST = 100; // pairs in the table; a search finds the others
 
@@ -37,7 +37,7 @@ function About({ arm, certified }: { arm: ArmView; certified: boolean }) {
         ["Samples", count(arm.n_samples)],
         ...(arm.spent > 0 ? [["Spent", figure(arm.spent)] as [string, string]] : []),
         ["Failed tries", count(arm.n_failures)],
-        ["Oddness", figure(arm.oddness, 2) || "not known"],
+        ["Oddness", oddness(arm.oddness) || "not known"],
       ]} />
       {arm.set_aside !== "" && <p class="notice">Set aside: {arm.set_aside}</p>}
       {arm.columns.length > 0 && (
@@ -76,13 +76,13 @@ function ItsPairs({ study, arm, pairs }: { study: number; arm: string; pairs: Pa
         <input id="pairs-search" type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
         <span class="soft" role="status">{counted(chosen.length, "pair")}{chosen.length > MOST ? `, the first ${MOST} are shown` : ""}</span>
       </form>
-      <p class="soft">The strongest evidence comes first.{pairs.void ? " Nothing is proven: an assumption is refuted, or the rule is a heuristic." : ""}{pairs.conditional_on === "" ? "" : ` Verdicts hold if ${pairs.conditional_on}.`}</p>
-      <Table label="Pairs" heads={["With", "Verdict", "Evidence", "Side by side"]}>
+      <p class="soft">The strongest evidence comes first, in units of its threshold: from 1 on a pair is told apart. Open means that nothing is proven yet.{pairs.void ? " Nothing is proven: an assumption is refuted, or the rule is a heuristic." : ""}{pairs.conditional_on === "" ? "" : ` Verdicts hold if ${pairs.conditional_on}.`}</p>
+      <Table label="Pairs" heads={["With", "Verdict", "Evidence", "Side by side"]} numeric={[2]}>
         {chosen.slice(0, MOST).map((pair) => (
           <tr key={other(pair)}>
             <th scope="row"><a href={toArm(study, other(pair))}><Name text={other(pair)} /></a></th>
-            <td>{SAID[pair.verdict].sign} {SAID[pair.verdict].word}</td>
-            <td>{evidence(pair.strength)}</td>
+            <td>{SAID[pair.verdict].sign} {pair.verdict}</td>
+            <td class="n">{strength(pair.strength)}</td>
             <td><a href={toPair(study, arm, other(pair))}>compare<span class="spoken"> with {other(pair)}</span></a></td>
           </tr>
         ))}

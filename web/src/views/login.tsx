@@ -24,7 +24,7 @@ export function Login({ onEnter }: { onEnter: () => void }) {
         <input id="token" name="token" type="password" autoComplete="off" required autoFocus aria-describedby="problem" />
         <button>Come in</button>
       </form>
-      <p id="problem" role="alert">{problem}</p>
+      <p id="problem" class="problem" role="alert">{problem === "" ? "" : `${problem[0]!.toUpperCase()}${problem.slice(1)}.`}</p>
     </section>
   );
 }

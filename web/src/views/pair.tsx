@@ -6,7 +6,7 @@ import { columnsOf, Overlays, Trace } from "../parts/overlay";
 import { Badge, Facts, Name, Problem } from "../parts/small";
 import { toArm, toStudies, toStudy } from "../route";
 import type { ArmSamples, Pairs, Samples, StudyView } from "../types";
-import { count, evidence, figure, SAID } from "../words";
+import { count, counted, evidence, figure, SAID } from "../words";
 
 export function PairPage({ study, a, b }: { study: number; a: string; b: string }) {
   const revision = useStudyEvent(study)?.revision ?? 0;
@@ -51,5 +51,5 @@ function spelled({ pair }: Samples): string {
 }
 
 function arm(study: number, one: ArmSamples): [string, preact.ComponentChildren][] {
-  return [[one.arm, <><Badge group={one.group} /> <a href={toArm(study, one.arm)}>{count(one.n_samples)} samples</a></>]];
+  return [[one.arm, <><Badge group={one.group} /> <a href={toArm(study, one.arm)}>{counted(one.n_samples, "sample")}</a></>]];
 }

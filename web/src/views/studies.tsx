@@ -15,6 +15,9 @@ export function StudiesPage() {
   const [search, setSearch] = useState("");
   useEffect(() => void (document.title = "kabc: studies"), []);
   if (list === null) return <><h1>Studies</h1><p class="soft" role="status">Loading …</p></>;
+  if (list.studies.length === 0 && list.unread === 0) {
+    return <><h1>Studies</h1><p>There are no studies in <code>{list.storage}</code> yet. <code>kabc run ... --study NAME</code> makes one, with the same <code>--storage</code>.</p></>;
+  }
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const text = (one: StudyLine): string => `${one.name} ${one.state} ${one.status ?? ""}`.toLowerCase();
   const found = list.studies.filter((one) => words.every((word) => text(one).includes(word)));
@@ -27,21 +30,17 @@ export function StudiesPage() {
         <input id="search" type="search" value={search} placeholder="name or state" onInput={(event) => setSearch(event.currentTarget.value)} />
         <span class="soft" role="status">{said(found.length, list.studies.length)}{list.unread > 0 ? `; ${count(list.unread)} more are being read` : ""}</span>
       </form>
-      {list.studies.length === 0 ? (
-        <p>There are no studies in <code>{list.storage}</code> yet. <code>kabc run ... --study NAME</code> makes one.</p>
-      ) : (
-        <StackedTable label="Studies" heads={HEADS} numeric={[2, 4, 5, 6, 7]} plain={[1]} rows={found.slice(0, MOST).map((one) => ({ key: one.id, cells: [
-          <a href={toStudy(one.id)}><Name text={one.name} /></a>,
-          <State state={one.state} status={one.status} />,
-          count(one.n_arms),
-          groups(one.so_far),
-          <Spend samples={one.n_samples} most={one.max_samples} named={one.name} />,
-          forecast(one.so_far),
-          one.spent > 0 ? figure(one.spent) : NOTHING,
-          count(one.n_workers),
-          <Ago at={one.last_change} now={now} />,
-        ] }))} />
-      )}
+      <StackedTable label="Studies" heads={HEADS} numeric={[2, 4, 5, 6, 7]} plain={[1]} rows={found.slice(0, MOST).map((one) => ({ key: one.id, cells: [
+        <a href={toStudy(one.id)}><Name text={one.name} /></a>,
+        <State state={one.state} status={one.status} />,
+        count(one.n_arms),
+        groups(one.so_far),
+        <Spend samples={one.n_samples} most={one.max_samples} named={one.name} />,
+        forecast(one.so_far),
+        one.spent > 0 ? figure(one.spent) : NOTHING,
+        count(one.n_workers),
+        <Ago at={one.last_change} now={now} />,
+      ] }))} />
       <p class="soft">The latest change comes first. “More needed” is an estimate; {NOTHING} means that nothing is known without reading the study: open it. Kept in <code>{list.storage}</code>.</p>
     </>
   );

@@ -122,5 +122,5 @@ function AnswerSoFar({ study, snapshot, version }: { study: number; snapshot: Sn
 }
 
 function Gone() {
-  return <><h1>Deleted</h1><p>This study was deleted. <a href={toStudies}>All studies</a></p></>;
+  return <><h1>No such study</h1><p>It was deleted, or the address is wrong. <a href={toStudies}>All studies</a></p></>;
 }

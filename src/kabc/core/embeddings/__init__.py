@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kabc.core.embeddings.features import FeatureSums, RandomFeatures
+from kabc.core.embeddings.features import ArmSums, FeatureSums, RandomFeatures
 from kabc.core.kernels import FiniteKernel, Kernel
 
 if TYPE_CHECKING:
     from kabc.core.embeddings.means import Embedding
 
-__all__ = ["FeatureSums", "RandomFeatures", "embed"]
+__all__ = ["ArmSums", "FeatureSums", "RandomFeatures", "embed"]
 
 
 def embed(kernel: Kernel, n_arms: int) -> Embedding:

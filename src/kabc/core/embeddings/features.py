@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Counts, Index
 from kabc.core.embeddings import means
 from kabc.core.errors import SampleError, SettingsError
 from kabc.core.kernels import FiniteKernel, Kernel
@@ -116,6 +116,54 @@ def _cycles(kernel: Kernel, n: int, seed: int, dim: int) -> Array:  # (dim, n)
     return cycles
 
 
+@dataclass(frozen=True)
+class ArmSums:
+    """Sums of the features of some arms, without the kernel: what machines send each other.
+
+    They merge: `a + b` has the arms of both.
+    """
+
+    arms: Index  # (A,), ascending
+    columns: int  # of a sample
+    counts: Counts  # (A,)
+    sums: Array  # (A, D)
+    squares: Array  # (A,)
+
+    @classmethod
+    def of_rows(
+        cls, kernel: FiniteKernel, arms: Index, pieces: Iterable[tuple[Index, NDArray[Any]]]
+    ) -> ArmSums:  # (A,), pieces of (n,), (n, d)
+        """The sums of rows, and the arm of each: rows of an arm stand together, in the order of `arms`."""
+        if not len(arms):
+            return cls(arms, 0, np.zeros(0, dtype=np.int64), np.zeros((0, 0)), np.zeros(0))
+        new = FeatureSums(kernel, len(arms))
+        for owners, points in pieces:
+            places = np.searchsorted(arms, owners)
+            for start in range(0, len(points), _CHUNK_ROWS):
+                chunk = slice(start, start + _CHUNK_ROWS)
+                new._add_rows(points[chunk], *_runs(places[chunk]))
+        return cls(arms, new._columns or 0, new._counts, new._sums, new._squares)
+
+    def __add__(self, other: ArmSums) -> ArmSums:
+        if not (len(self.arms) and len(other.arms)):
+            return self if len(self.arms) else other
+        arms = np.union1d(self.arms, other.arms)
+        counts, squares = np.zeros(len(arms), dtype=np.int64), np.zeros(len(arms))
+        sums = np.zeros((len(arms), self.sums.shape[1]))
+        for one in (self, other):
+            places = np.searchsorted(arms, one.arms)
+            counts[places] += one.counts
+            sums[places] += one.sums
+            squares[places] += one.squares
+        return ArmSums(arms, self.columns, counts, sums, squares)
+
+
+def _runs(arms: Index) -> tuple[list[int], list[int]]:  # (n,) -> arms, and the ends of their runs
+    """Rows of one arm that stand together."""
+    ends = [*(np.flatnonzero(np.diff(arms)) + 1).tolist(), len(arms)]
+    return arms[np.array(ends) - 1].tolist(), ends
+
+
 class FeatureSums:
     """Mean embeddings under a kernel with features. Each arm has a count, a vector sum and a sum of squared norms.
 
@@ -142,6 +190,23 @@ class FeatureSums:
         """Number of samples of each arm."""
         return self._counts.copy()
 
+    @property
+    def columns(self) -> int | None:
+        """Columns of the samples; None before the first."""
+        return self._columns
+
+    @classmethod
+    def of_arms(cls, kernel: FiniteKernel, n_arms: int, parts: Iterable[ArmSums]) -> Self:
+        """The sums of n_arms arms, from those of some arms at a time."""
+        new = cls(kernel, n_arms)
+        for part in parts:
+            if len(part.arms):
+                new._open(part.columns, part.sums.shape[1])
+                new._counts[part.arms] += part.counts
+                new._sums[part.arms] += part.sums
+                new._squares[part.arms] += part.squares
+        return new
+
     def extended(self, samples: Sequence[NDArray[Any]]) -> Self:  # N arrays (n_i, d), n_i >= 0
         """These sums and the samples of each arm, in arm order."""
         if len(samples) != self.n_arms:
@@ -151,7 +216,8 @@ class FeatureSums:
         new = self._copied()
         for arm, points in enumerate(samples):
             for start in range(0, len(points), _CHUNK_ROWS):
-                new._add_rows(arm, points[start : start + _CHUNK_ROWS])
+                chunk = points[start : start + _CHUNK_ROWS]
+                new._add_rows(chunk, [arm], [len(chunk)])
         return new
 
     def __add__(self, other: FeatureSums) -> Self:
@@ -199,15 +265,20 @@ class FeatureSums:
         new._counts, new._sums, new._squares = self._counts.copy(), self._sums.copy(), self._squares.copy()
         return new
 
-    def _add_rows(self, arm: int, points: NDArray[Any]) -> None:
+    def _add_rows(self, points: NDArray[Any], arms: Sequence[int], ends: Sequence[int]) -> None:  # (n, d), (r,), (r,)
+        """Rows of several arms, one run after the other: a run is of an arm, up to its end."""
         features = self.kernel.features(points)
         self._open(points.shape[1], features.shape[1])
-        self._counts[arm] += len(points)
-        self._sums[arm] += features.sum(axis=0, dtype=np.float64)
-        if self.kernel.translation_invariant:
-            self._squares[arm] += len(points) * self.kernel.supremum
-        else:
-            self._squares[arm] += np.square(features, dtype=np.float64).sum()
+        start = 0
+        for arm, end in zip(arms, ends, strict=True):
+            own = features[start:end]
+            self._counts[arm] += len(own)
+            self._sums[arm] += own.sum(axis=0, dtype=np.float64)
+            if self.kernel.translation_invariant:
+                self._squares[arm] += len(own) * self.kernel.supremum
+            else:
+                self._squares[arm] += np.square(own, dtype=np.float64).sum()
+            start = end
 
     def _open(self, columns: int, n_features: int) -> None:
         """Store the shape of the first samples. Later samples must have the same shape."""

@@ -41,10 +41,7 @@ def likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index: 
 
 
 def _likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:
-    side_by_side = np.concatenate(points, axis=1)
-    sums = weights[:, None] * (side_by_side - (weights / weights.sum()) @ side_by_side)
-    ends = np.cumsum([some.shape[1] for some in points]).tolist()
-    products = np.stack([sums[:, i:j] @ sums[:, i:j].T for i, j in pairwise([0, *ends])])
+    products = _products(points, weights)
     by_ward, by_average = np.split(linked(points, n_groups, "ward", "average"), 2)
     other = np.flatnonzero(_differ(by_ward, by_average))
     spaces = np.concatenate([np.arange(len(points)), other])
@@ -54,6 +51,30 @@ def _likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:
     better = values[len(points) :] > values[other] + _LITTLE
     found[other[better]] = books.labels[len(points) :][better]
     return found
+
+
+def likeliest_in_all(
+    points: Sequence[Array], trust: Array, weights: Array, starts: Index, n_groups: int
+) -> tuple[Index, float]:  # S of (n, D), (S,), (n,), (T, n) -> (n,)
+    """Groups as all spaces see them together, the best that exchanges reach from these starts; and the odds against.
+
+    Log likelihoods are averaged, each space with its trust. The odds are those of all groups that one move, or two arms
+    that change places, would make.
+    """
+    products = (trust[:, None, None] * _products(points, weights)).sum(axis=0)
+    starts = np.unique(starts, axis=0)
+    books = _Books(np.broadcast_to(products, (len(starts), *products.shape)), weights, starts, n_groups)
+    books.exchange()
+    best = int(books.values().argmax())
+    return books.labels[best], books.odds_against(best)
+
+
+def _products(points: Sequence[Array], weights: Array) -> Array:  # S of (n, D), (n,) -> (S, n, n)
+    """n_i n_j <z_i, z_j>."""
+    side_by_side = np.concatenate(points, axis=1)
+    sums = weights[:, None] * (side_by_side - (weights / weights.sum()) @ side_by_side)
+    ends = np.cumsum([some.shape[1] for some in points]).tolist()
+    return np.stack([sums[:, i:j] @ sums[:, i:j].T for i, j in pairwise([0, *ends])])
 
 
 def _differ(some: Index, others: Index) -> Mask:  # (S, n), (S, n) -> (S,)
@@ -115,6 +136,24 @@ class _Books:
         change[:, np.arange(sizes.shape[1]), np.arange(sizes.shape[1])] = -np.inf
         gains += change[each, labels]
         return np.asarray(gains)
+
+    def odds_against(self, space: int) -> float:
+        """The sum of exp of what is gained by each move of an arm and by each swap of two: not much, at the best."""
+        moves, swaps = self._gains(np.array([space])), self._swaps(space)
+        return float(np.exp(moves / 2).sum() + np.exp(swaps / 2).sum() / 2)
+
+    def _swaps(self, space: int) -> Array:  # -> (n, n)
+        """Twice what the sum gains if two arms of different groups change places."""
+        labels, weights, own = self.labels[space], self._weights, self._own[space]
+        squares, totals = self._squares[space][labels], self._totals[space][labels]
+        sums = self._sums[space][:, labels]  # of each arm with the group of each other arm
+        # the group of the row's arm, without this arm and with the other one
+        after = squares[:, None] + own[:, None] + own - 2 * sums.diagonal()[:, None] + 2 * sums.T
+        after = (after - 2 * self._products[space]) / (totals[:, None] - weights[:, None] + weights)
+        gains = after - (squares / totals)[:, None]
+        alone = self._sizes[space][labels] < 2  # two such groups would only change their numbers
+        same = (labels[:, None] == labels) | (alone[:, None] & alone)
+        return np.asarray(np.where(same, -np.inf, gains + gains.T))
 
     def _ways(self, spaces: Index) -> Array:  # (S',) -> (S',)
         """Log of the product of N_g!."""

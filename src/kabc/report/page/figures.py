@@ -96,7 +96,7 @@ def _map(result: Result) -> str:
         "Map of the arms",
         svg.draw_arm_map(arms),
         f"Arms close to each other gave similar samples. {marks} This is a picture, not a proof: the plane shows "
-        f"{arms.shown:.0%} of the squared distances ({arms.measure}).",
+        f"{100 * arms.shown:.0f} % of the squared distances ({arms.measure}).",
     )
 
 

@@ -85,4 +85,4 @@ def _legend(canvas: Canvas, verdicts: VerdictMap, square: Square) -> None:
         canvas.text(x, y + 10, f"{SEVERAL} several verdicts", "s")
     n = range(len(verdicts.nodes.names))
     if square.cell >= _ROOMY and any(verdicts.margin(row, column) for row in n for column in n):
-        canvas.text(1, y + 28, f"numbers: proven margins, {verdicts.unit}", "s")
+        canvas.text(1, y + 28, f"numbers: proven margins {verdicts.in_unit}".rstrip(), "s")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -33,7 +33,7 @@ class WorkerLostError(BrokenExecutor):
 
 
 class Engine(Protocol):
-    """Where chunks of draws run."""
+    """Where chunks of draws run, and parts of what a strategy computes."""
 
     @property
     def shares_memory(self) -> bool:
@@ -60,6 +60,12 @@ class Engine(Protocol):
         Where it shares memory these are the arms themselves, else what `dumps` made of them. A lost worker is a
         `BrokenExecutor`, raised here or by the future. A future that has not begun can be cancelled; one that cannot be
         cancelled will have an answer.
+        """
+
+    def compute(self, function: Callable[[Any, Any], Any], common: Any) -> Callable[[Any], Future[Any]]:
+        """Where function(common, part) is computed, for each part that is sent. What is common goes there once.
+
+        A lost worker is a `BrokenExecutor`, as of draws. Parts may be computed more than once.
         """
 
     def parts_of(self, source: Any, columns: Sequence[str] | None) -> tuple[Any, Parts] | None:

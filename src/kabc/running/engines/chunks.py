@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.arms.base import Arm
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.samples import as_rows, two_dimensional
+from kabc.running.loop import one_blas_thread
 from kabc.study.tickets import rng_of
 
 _CHUNK_SECONDS = 0.25  # of drawing: much more than sending it takes, and short enough to share out the work
@@ -72,6 +73,12 @@ def drawn(arms: Mapping[int, bytes], jobs: Sequence[Job]) -> Answers:
 def drawn_here(arms: Sequence[Arm], jobs: Sequence[Job]) -> Answers:
     """The draws of a chunk, in a thread of this process."""
     return _answered(partial(job.draw, arms[job.arm]) for job in jobs)
+
+
+def computed(common: Any, function: Callable[[Any, Any], Any], part: Any) -> Any:
+    """A part of what a strategy computes, in another process; with one thread, as the process that runs it does."""
+    with one_blas_thread():
+        return function(common, part)
 
 
 def _answered(draws: Iterable[Callable[[], ArrayLike]]) -> Answers:

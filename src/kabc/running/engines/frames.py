@@ -7,10 +7,10 @@ kept of a frame that is read here.
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from kabc.arms.columns import INFERENCE_ROWS
 from kabc.arms.files import parquet_files
 from kabc.arms.rows import FILE_ROWS
 from kabc.core.errors import ArmError
+from kabc.running.engines.spread import Spread, new_key, submit
 
 
 class DaskParts:
@@ -33,11 +34,28 @@ class DaskParts:
         return len(self._parts)
 
     def each(self, query: Callable[[Any, int], Any], some: Iterable[int] | None = None) -> list[Any]:
-        sent = sent_once(self._client, query)  # it may name all arms
-        asked = self._parts if some is None else [self._parts[number] for number in some]
-        tasks = [_submit(self._client, _asked, sent, part, before) for part, before in asked]
         with _answering():
-            return list(self._client.gather(tasks))
+            return list(self._client.gather(self._asked(query, some)))
+
+    def total(self, query: Callable[[Any, int], Any]) -> Any:
+        with _answering():
+            tasks = self._asked(query)
+            while len(tasks) > 1:  # two at a time, whoever is ready first: sums depend on their order
+                pairs = [tasks[first : first + 2] for first in range(0, len(tasks), 2)]
+                tasks = [self._added(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+            return self._client.gather(tasks[0])
+
+    def _asked(self, query: Callable[[Any, int], Any], some: Iterable[int] | None = None) -> list[Any]:
+        """Tasks that ask parts."""
+        sent, threads = Spread(self._client, query), dict(self._client.nthreads())  # it may name all arms
+        tasks = []
+        for part, before in self._parts if some is None else [self._parts[number] for number in some]:
+            where = threads if isinstance(part, str) else {}  # files are everywhere, a frame is where it is
+            tasks.append(sent.submit(where, _asked, part, before, key=new_key("scan"))[0])
+        return tasks
+
+    def _added(self, one: Any, other: Any) -> Any:
+        return submit(self._client, add, one, other, key=new_key("sum"))
 
 
 def parts_of(client: Client, source: Any, columns: Sequence[str] | None) -> tuple[Any, DaskParts] | None:
@@ -65,7 +83,7 @@ def _of_frame(client: Client, source: Any, columns: Sequence[str] | None) -> tup
         source = source[[name for name in known if name in columns]]
     with _answering():
         frames = client.compute(source.to_delayed())
-        sizes = client.gather([_submit(client, len, frame) for frame in frames])
+        sizes = client.gather([submit(client, len, frame, key=new_key("length")) for frame in frames])
         first = _first_rows(client, frames, sizes)
     starts = [sum(sizes[:number]) for number in range(len(sizes))]
     return pd.concat(first, ignore_index=True), DaskParts(client, list(zip(frames, starts, strict=True)))
@@ -77,19 +95,9 @@ def _first_rows(client: Client, frames: Sequence[Any], sizes: Sequence[int]) -> 
     left = INFERENCE_ROWS
     for frame, size in zip(frames, sizes, strict=True):
         if left > 0 or not first:
-            first.append(_submit(client, _head, frame, max(left, 0)).result())
+            first.append(submit(client, _head, frame, max(left, 0), key=new_key("head")).result())
         left -= size
     return first
-
-
-def sent_once(client: Client, value: Any) -> Any:
-    """A future of a value on the cluster. Dask can repeat it, whereas scattered data is lost with its last worker."""
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-        return _submit(client, _same, value)
-
-
-def _submit(client: Client, function: Callable[..., Any], *arguments: Any) -> Any:
-    return client.submit(function, *arguments, key=f"kabc-{uuid.uuid4().hex}", pure=False)
 
 
 @contextmanager
@@ -101,10 +109,6 @@ def _answering() -> Iterator[None]:
             f"the cluster lost workers again and again while it read the table, or was restarted ({error}); see to the "
             "cause (memory?), and start again"
         ) from error
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _head(frame: Any, rows: int) -> Any:

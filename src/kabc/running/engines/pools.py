@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 from kabc.arms.base import Arm
 from kabc.core.errors import ArmError
-from kabc.running.engines.chunks import Answers, Job, drawn, drawn_here
+from kabc.running.engines.chunks import Answers, Job, computed, drawn, drawn_here
 
 # its threads share nothing, though it is a kind of ThreadPoolExecutor (Python 3.14)
 _INTERPRETERS: Any = getattr(concurrent.futures, "InterpreterPoolExecutor", ())
@@ -48,6 +48,9 @@ class PoolEngine:
             raise
         except RuntimeError as error:
             raise ArmError(f"the executor takes no more draws ({error}); pass one that is open") from error
+
+    def compute(self, function: Callable[[Any, Any], Any], common: Any) -> Callable[[Any], Future[Any]]:
+        return lambda part: self.executor.submit(computed, common, function, part)  # it is sent with each part
 
     def parts_of(self, source: Any, columns: Sequence[str] | None) -> None:
         return None

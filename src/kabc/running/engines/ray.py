@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from types import ModuleType
 from typing import Any, Self, cast
@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 from kabc.arms.base import Arm
 from kabc.core.errors import SettingsError
 from kabc.running.engines.base import WorkerLostError
-from kabc.running.engines.chunks import Answers, Job, drawn
+from kabc.running.engines.chunks import Answers, Job, computed, drawn
 
 
 class RayEngine:
@@ -25,6 +25,7 @@ class RayEngine:
         if not self._ray.is_initialized():
             raise SettingsError("executor is ray, which is not running yet; call ray.init() first")
         self._draw = self._ray.remote(max_retries=0)(drawn)  # a retry would be a redraw that nobody has chosen
+        self._compute = self._ray.remote(computed)
         self._arms: Any = None
 
     @property
@@ -37,13 +38,20 @@ class RayEngine:
     def send(self, arms: Mapping[int, bytes] | Sequence[Arm], jobs: Sequence[Job]) -> Future[Answers]:
         if self._arms is None:
             self._arms = self._ray.put(arms)
-        answers: Future[Answers] = Future()
+        return self._heard(self._draw.remote(self._arms, list(jobs)))
+
+    def compute(self, function: Callable[[Any, Any], Any], common: Any) -> Callable[[Any], Future[Any]]:
+        sent = self._ray.put(common)
+        return lambda part: self._heard(self._compute.remote(sent, function, part))
+
+    def _heard(self, task: Any) -> Future[Any]:
+        """The future of a task."""
+        answers: Future[Any] = Future()
         answers.set_running_or_notify_cancel()  # whether it has begun is known on the cluster alone
-        task = self._draw.remote(self._arms, list(jobs)).future()
-        task.add_done_callback(lambda done: self._hear(done, answers))
+        task.future().add_done_callback(lambda done: self._hear(done, answers))
         return answers
 
-    def _hear(self, done: Future[Answers], answers: Future[Answers]) -> None:
+    def _hear(self, done: Future[Any], answers: Future[Any]) -> None:
         error = done.exception()
         failed = self._ray.exceptions
         lost = (failed.WorkerCrashedError, failed.NodeDiedError, failed.ObjectLostError, failed.OutOfMemoryError)

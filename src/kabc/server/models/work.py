@@ -9,7 +9,7 @@ from pydantic import Field
 from kabc.results.name_forms import Count
 from kabc.server.models.base import Body, Id, Model, Name, Query
 from kabc.server.models.studies import NoteView, TicketCounts
-from kabc.storage.contract import Outcome, StudyState
+from kabc.storage.contract import Outcome, StudyState, TicketState
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 
@@ -34,7 +34,10 @@ class Look(Model):
     n_paid: Count
     last_change: float
     tickets: TicketCounts
-    waiting: list[Count] = Field(description="arms with draws that nobody has leased, by number")
+    latest: int = Field(description="number of the latest round, -1 before the first one")
+    unfinished: dict[TicketState, dict[int, Count]] | None = Field(
+        description="if asked for: open and leased -> number of an arm -> draws of the latest round"
+    )
     deaths: dict[int, Count] = Field(description="number of an arm -> workers that died with draws of it")
     failed: NoteView | None = Field(description="the failed draw that holds the round up")
     block: NoteView | None = Field(description="the length of the blocks, where it was found")
@@ -47,6 +50,7 @@ class WorkQuery(Query):
     study: str = Field(max_length=200, description="its name")
     revision: int | None = Field(default=None, ge=0, le=2**63 - 1, description="wait until it is above this one")
     seconds: float = Field(default=0.0, ge=0, le=LONGEST_WAIT, description="how long to wait at most")
+    unfinished: bool = Field(default=False, description="whether to count what is left of the round, arm by arm")
 
 
 class WorkerFacts(Model):

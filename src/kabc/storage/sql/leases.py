@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,9 +14,20 @@ from kabc.storage.contract import Answered, Draw, Failure, Json, Outcome, Ticket
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.records import ticket_record
-from kabc.storage.sql.rounds import select_tickets, tickets_by_id
-from kabc.storage.sql.studies import change, drop_step, seen, write_notes
-from kabc.storage.sql.tables import DONE, FAILED, LEASED, OPEN, UNFINISHED, draws, late, studies, tickets, workers
+from kabc.storage.sql.rounds import select_leased, select_tickets, tickets_by_id
+from kabc.storage.sql.studies import change, drop_step, seen, tell, write_notes
+from kabc.storage.sql.tables import (
+    DONE,
+    FAILED,
+    LEASED,
+    OPEN,
+    UNFINISHED,
+    draws,
+    late,
+    studies,
+    tickets,
+    workers,
+)
 
 _BURIED = 0.0  # expires: lapsed, and counted or not when its worker was buried
 
@@ -45,7 +57,7 @@ def exchange(home: Home, connection: Connection, call: Exchange, *, again: bool)
     if call.want > 0 and row.state == "running" and not leased:
         leased = _lease(home, connection, call, row.latest, row.now)
     if book.changed or leased:
-        seen(home, connection, call.worker, study=call.study, changed=True)
+        book.sign()
         if book.news or (outcomes and not leased and not _unfinished(connection, call.study, row.latest)):
             home.tell(connection, call.study)
     return Answered(tuple(outcomes), tuple(leased))
@@ -136,13 +148,7 @@ _LEASE = (
 
 def _leased_before(connection: Connection, call: Exchange) -> list[Ticket]:
     """What this call leased: also if its answer was lost."""
-    mine = select_tickets(
-        tickets.c.study == call.study,
-        UNFINISHED,
-        tickets.c.state == LEASED,
-        tickets.c.worker == call.worker,
-        tickets.c.token == call.token,
-    )
+    mine = select_leased(call.study, tickets.c.worker == call.worker, tickets.c.token == call.token)
     return [ticket_record(row) for row in connection.execute(mine.order_by(tickets.c.place))]
 
 
@@ -169,6 +175,8 @@ class _Book:
     call: Exchange
     changed: bool = False
     news: bool = False  # others may have something to do
+    _round: int = -1  # of what is done: tickets of one round alone can be
+    _tally: Counter[str] = field(default_factory=Counter)
     _states: list[dict[str, Any]] = field(default_factory=list)
     _draws: list[dict[str, Any]] = field(default_factory=list)
     _notes: list[tuple[str, Json]] = field(default_factory=list)
@@ -205,6 +213,8 @@ class _Book:
             self._draws.append(drawn)
             self._states.append({"key": one.ticket, "to": DONE, "paid": one.n_paid, "by": None})
             found[one.ticket] = replace(ticket, state="done")
+            self._round = ticket.round
+            self._tally += Counter(more_n_done=1, more_n_samples=ticket.count, more_n_paid=one.n_paid or ticket.count)
             return "done"
         if held and ticket.state == "done":
             return "done"  # handed in again
@@ -233,6 +243,13 @@ class _Book:
             self.connection.execute(_FINISH, self._states)
         write_notes(self.home, self.connection, self.call.study, self._notes)
         self.changed = bool(self._states or self._notes)
+
+    def sign(self) -> None:
+        """The worker was here, and what it handed in is counted in its own row: so none waits."""
+        if self._tally:
+            tell(self.home, self.connection, self.call.worker, self.call.study, self._round, self._tally)
+        else:
+            seen(self.home, self.connection, self.call.worker, study=self.call.study, changed=True)
 
 
 _DRAWS = insert(draws)
@@ -270,13 +287,7 @@ def renew(
 def bury(home: Home, connection: Connection, study: int, name: str, *, counted: bool) -> int:
     """The leases of a dead worker lapse."""
     drop_step(connection, study, name)
-    query = select_tickets(
-        tickets.c.study == study,
-        UNFINISHED,
-        tickets.c.state == LEASED,
-        tickets.c.expires != _BURIED,
-        workers.c.name == name,
-    )
+    query = select_leased(study, tickets.c.expires != _BURIED, workers.c.name == name)
     rows = connection.execute(query.order_by(tickets.c.id).with_for_update(of=tickets))
     found = [ticket_record(row) for row in rows]
     if found:

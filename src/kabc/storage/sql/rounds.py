@@ -21,12 +21,13 @@ from sqlalchemy import (
 )
 
 from kabc.storage.checks import MOST_BYTES, check_tickets, round_passed
-from kabc.storage.contract import Draw, Json, NewTicket, StudyRecord, Ticket
+from kabc.storage.contract import Draw, Json, NewTicket, StudyRecord, Ticket, TicketState
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.records import TICKET_NUMBERS, draw_record, ticket_record, whole
 from kabc.storage.sql.studies import add_note, change, done_per_arm, load, lock, read_notes
 from kabc.storage.sql.tables import (
+    APART,
     DEADLY,
     DONE,
     FAILED,
@@ -179,10 +180,27 @@ def deaths(connection: Connection, study: int) -> dict[int, int]:
     return {arm: len(workers) for arm, workers in died.items()}
 
 
+def unfinished(connection: Connection, study: int) -> dict[TicketState, dict[int, int]]:
+    """What is left of the latest round: state -> arm -> tickets."""
+    query = select(table.c.state, table.c.arm, func.count()).where(table.c.study == study, _latest(study))
+    found: dict[TicketState, dict[int, int]] = {"open": {}, "leased": {}}
+    for state, arm, n in connection.execute(query.where(UNFINISHED).group_by(table.c.state, table.c.arm)):
+        found["open" if state == OPEN else "leased"][whole("an arm", arm)] = n
+    return found
+
+
 def leases(connection: Connection, study: int) -> list[Ticket]:
     """Tickets that are leased, lapsed ones too."""
-    query = select_tickets(table.c.study == study, UNFINISHED, table.c.state == LEASED)
-    return [ticket_record(row) for row in connection.execute(query.order_by(table.c.round, table.c.place))]
+    return [ticket_record(row) for row in connection.execute(select_leased(study).order_by(table.c.place))]
+
+
+def select_leased(study: int, *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Tickets that are leased: all of the latest round."""
+    return select_tickets(table.c.study == study, APART, table.c.state == LEASED, _latest(study), *conditions)
+
+
+def _latest(study: int) -> ColumnElement[bool]:
+    return table.c.round == select(studies.c.latest).where(studies.c.id == study).scalar_subquery()
 
 
 # ---------------------------------------------------------------- reading draws, page by page

@@ -16,7 +16,7 @@ from kabc.core.words import shown
 from kabc.storage.errors import StorageError
 from kabc.storage.sql.home import Home
 
-VERSION = 2
+VERSION = 3
 VERSION_TABLE = "kabc_version"
 MIGRATIONS = Path(__file__).parent / "migrations"
 

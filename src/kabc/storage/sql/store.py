@@ -24,6 +24,7 @@ from kabc.storage.contract import (
     StudyState,
     Summary,
     Ticket,
+    TicketState,
     TokenRecord,
     WorkerRecord,
 )
@@ -135,6 +136,9 @@ class SqlStorage:
     def summary(self, study: int) -> Summary:
         return self._read(lambda c: studies.summary(self._home, c, study))
 
+    def samples_per_arm(self, study: int) -> Mapping[int, int]:
+        return self._read(lambda c: studies.samples_per_arm(self._home, c, study))
+
     # ------------------------------------------------------------ rounds and tickets
 
     def open_round(self, study: int, number: int, tickets: Sequence[NewTicket]) -> list[Ticket]:
@@ -144,6 +148,9 @@ class SqlStorage:
 
     def tickets(self, study: int, number: int) -> list[Ticket]:
         return self._read(lambda c: rounds.read(c, study, number))
+
+    def unfinished(self, study: int) -> Mapping[TicketState, Mapping[int, int]]:
+        return self._read(lambda c: rounds.unfinished(c, study))
 
     def exchange(
         self,

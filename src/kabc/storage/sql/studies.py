@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, bindparam, case, delete, func, insert, select, update
 
 from kabc.storage.checks import as_json, check_name, name_taken, no_study, no_such_id
 from kabc.storage.contract import Json, Note, StudyRecord, StudyState, Summary, WorkerRecord
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
 from kabc.storage.sql.records import damaged, note_record, number, study_record, total, whole, words, worker_record
-from kabc.storage.sql.tables import DONE, STATES, notes, snapshots, studies, tickets, totals, workers
+from kabc.storage.sql.tables import APART, DONE, FAILED, LEASED, notes, snapshots, studies, tickets, totals, workers
 
 _MORE = (
     select(func.coalesce(func.sum(workers.c.changes), 0))
@@ -58,37 +59,70 @@ def revision(home: Home, connection: Connection, study: int) -> int:
 
 
 def summary(home: Home, connection: Connection, study: int) -> Summary:
-    """Figures: totals of the rounds that were told, and the tickets of those that were not."""
-    record = load(home, connection, study)
-    row = connection.execute(
-        select(
-            studies.c.n_rounds,
-            studies.c.latest,
-            studies.c.counted,
-            studies.c.changed,
-            select(func.max(workers.c.changed)).where(workers.c.study == study).scalar_subquery().label("by_worker"),
-        ).where(studies.c.id == study)
-    ).one()
-    told = select(totals.c.arm, totals.c.n_samples, totals.c.n_paid).where(totals.c.study == study)
-    samples: dict[int, int] = {}
-    n_paid = 0
-    for query in (told, done_per_arm(study, whole("a round", row.counted))):
-        for arm, n_samples, paid in connection.execute(query):
-            samples[whole("an arm", arm)] = samples.get(arm, 0) + total("the samples of an arm", n_samples)
-            n_paid += total("the cost of an arm", paid)
-    states = connection.execute(
-        select(tickets.c.state, func.count())
-        .where(tickets.c.study == study, tickets.c.round == row.latest)
-        .group_by(tickets.c.state)
+    """Figures: totals of the rounds that were told, and what workers handed in for the latest one."""
+    row = connection.execute(_SUMMARY, {"study": study}).one_or_none()
+    if row is None:
+        raise no_such_id(study, home.label)
+    figures = {name: total(f"the figure {name}", row._mapping[name]) for name in _FIGURES}
+    done, leased, failed = figures["done"], figures["leased"], figures["failed"]
+    left = figures["in_round"] - done - leased - failed
+    if left < 0:
+        raise damaged("the number of open tickets", left)
+    return Summary(
+        study_record(row),
+        whole("the number of rounds", row.n_rounds),
+        whole("a round", row.latest),
+        figures["told"] + figures["n_samples"],
+        figures["told_paid"] + figures["n_paid"],
+        {"open": left, "leased": leased, "done": done, "failed": failed},
+        max(number("a time", row.changed), number("a time", row.by_worker or 0.0)),
     )
-    per_state = {STATES[state]: count for state, count in states if state in range(len(STATES))}
-    last_change = max(number("a time", row.changed), number("a time", row.by_worker or 0.0))
-    n_rounds = whole("the number of rounds", row.n_rounds)
-    samples = dict(sorted(samples.items()))
-    return Summary(record, n_rounds, sum(samples.values()), n_paid, per_state, samples, last_change)
 
 
-def done_per_arm(study: int, after: int, before: int | None = None) -> Any:
+_FIGURES = ("told", "told_paid", "done", "n_samples", "n_paid", "in_round", "leased", "failed")
+
+
+def _figure(name: str, value: Any, *conditions: Any) -> ColumnElement[Any]:
+    return select(func.coalesce(value, 0)).where(*conditions).scalar_subquery().label(name)
+
+
+def _apart(state: int) -> tuple[Any, ...]:
+    return APART, tickets.c.study == studies.c.id, tickets.c.state == state, tickets.c.round == studies.c.latest
+
+
+_latest = workers.c.study == studies.c.id, workers.c.round == studies.c.latest
+_last = select(tickets.c.place + 1).where(tickets.c.study == studies.c.id, tickets.c.round == studies.c.latest)
+_last = _last.order_by(tickets.c.place.desc()).limit(1)
+# one query: in a database that others change, a second one would see another moment
+_SUMMARY = select(
+    studies,
+    _MORE,
+    select(func.max(workers.c.changed)).where(workers.c.study == studies.c.id).scalar_subquery().label("by_worker"),
+    _figure("told", func.sum(totals.c.n_samples), totals.c.study == studies.c.id),
+    _figure("told_paid", func.sum(totals.c.n_paid), totals.c.study == studies.c.id),
+    _figure("done", func.sum(workers.c.n_done), *_latest),
+    _figure("n_samples", func.sum(workers.c.n_samples), *_latest),
+    _figure("n_paid", func.sum(workers.c.n_paid), *_latest),
+    func.coalesce(_last.scalar_subquery(), 0).label("in_round"),
+    _figure("leased", func.count(), *_apart(LEASED)),
+    _figure("failed", func.count(), *_apart(FAILED)),
+).where(studies.c.id == bindparam("study"))
+
+
+def samples_per_arm(home: Home, connection: Connection, study: int) -> dict[int, int]:
+    """Totals of the rounds that were told, and the tickets of those that were not."""
+    counted = select(studies.c.counted).where(studies.c.id == study).scalar_subquery()
+    told = select(totals.c.arm, totals.c.n_samples).where(totals.c.study == study)
+    done = done_per_arm(study, counted).subquery()
+    both = told.union_all(select(done.c.arm, done.c.n_samples)).subquery()
+    found = connection.execute(select(both.c.arm, func.sum(both.c.n_samples)).group_by(both.c.arm).order_by(both.c.arm))
+    samples = {whole("an arm", arm): total("the samples of an arm", n_samples) for arm, n_samples in found}
+    if not samples:
+        load(home, connection, study)  # deleted?
+    return samples
+
+
+def done_per_arm(study: int, after: Any, before: int | None = None) -> Any:
     """Arm, samples and their cost in the rounds between two numbers."""
     paid = case((tickets.c.n_paid == 0, tickets.c.count), else_=tickets.c.n_paid)
     query = select(tickets.c.arm, func.sum(tickets.c.count).label("n_samples"), func.sum(paid).label("n_paid")).where(
@@ -224,11 +258,14 @@ def worker_id(home: Home, connection: Connection, study: int, name: str) -> int:
     found = connection.execute(mine).scalar()
     if found is None:
         load(home, connection, study)
-        new = {"first_seen": NOW, "last_seen": NOW, "changes": 0, "changed": 0.0}
-        row = home.insert(workers).values(study=study, name=name, **new)
+        row = home.insert(workers).values(study=study, name=name, **_NEW_WORKER)
         connection.execute(row.on_conflict_do_nothing(index_elements=["study", "name"]))
         found = connection.execute(mine).scalar_one()
     return whole("the id of a worker", found)
+
+
+_NEW_WORKER: dict[str, Any] = {"first_seen": NOW, "last_seen": NOW, "changes": 0, "changed": 0.0}
+_NEW_WORKER |= {"round": -1, "n_done": 0, "n_samples": 0, "n_paid": 0}
 
 
 def register(home: Home, connection: Connection, study: int, worker: int, facts: Json) -> None:
@@ -247,6 +284,28 @@ def seen(home: Home, connection: Connection, worker: int, *, study: int, changed
 
 _SEEN = update(workers).where(workers.c.id == bindparam("worker_id")).values(last_seen=NOW)
 _CHANGED = _SEEN.values(changes=workers.c.changes + 1, changed=NOW)
+
+
+def tell(home: Home, connection: Connection, worker: int, study: int, round_: int, tally: Mapping[str, int]) -> None:
+    """The worker handed in so many tickets, samples and calls of a round, and changed the study."""
+    found = connection.execute(_TOLD, {"worker_id": worker, "for_round": round_, **tally})
+    if found.rowcount != 1:
+        raise no_such_id(study, home.label)
+
+
+def _added(name: str) -> ColumnElement[Any]:
+    """What a worker handed in for the latest round that it knows; an earlier one is told, and counted in the totals."""
+    new: ColumnElement[Any] = bindparam(f"more_{name}", type_=BigInteger)
+    this = bindparam("for_round", type_=BigInteger)
+    return case((workers.c.round < this, new), (workers.c.round == this, workers.c[name] + new), else_=workers.c[name])
+
+
+_TOLD = _CHANGED.values(
+    round=case(
+        (workers.c.round < bindparam("for_round"), bindparam("for_round", type_=BigInteger)), else_=workers.c.round
+    ),
+    **{name: _added(name) for name in ("n_done", "n_samples", "n_paid")},
+)
 
 
 def read_workers(connection: Connection, study: int) -> list[WorkerRecord]:

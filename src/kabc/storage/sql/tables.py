@@ -98,6 +98,10 @@ workers = Table(
     _time("last_seen"),
     _number("changes"),  # of the study, made by this worker: each has its own row to count in, so none waits
     _time("changed"),
+    _number("round"),  # the latest one that it handed in for, -1 before the first one; with what it handed in for it:
+    _number("n_done"),  # tickets
+    _number("n_samples"),
+    _number("n_paid"),
     UniqueConstraint("study", "name", name="kabc_workers_name"),
     **_ONCE,
 )
@@ -125,10 +129,14 @@ tickets = Table(
 )
 # as it stands in the index: SQLite uses it only where a query says the same
 UNFINISHED = tickets.c.state < literal_column("2")
-# in PostgreSQL both indices have the same condition (migrations): to say so here would load its dialect for SQLite too
+# in PostgreSQL the indices have the same conditions (migrations): to say so here would load its dialect for SQLite too
 Index("kabc_tickets_unfinished", tickets.c.study, tickets.c.round, tickets.c.place, sqlite_where=UNFINISHED)
 DEADLY = tickets.c.deaths > literal_column("0")
 Index("kabc_tickets_deaths", tickets.c.study, tickets.c.arm, sqlite_where=DEADLY)
+APART = tickets.c.state.in_(
+    [literal_column("1"), literal_column("3")]
+)  # leased or failed: few, however long a round is
+Index("kabc_tickets_apart", tickets.c.study, tickets.c.state, tickets.c.round, tickets.c.place, sqlite_where=APART)
 
 draws = Table(
     "kabc_draws",

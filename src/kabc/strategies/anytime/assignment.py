@@ -16,7 +16,7 @@ from kabc.core.partitions.forced import forced_partition
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.representatives import Representatives, told_from_groups
 
-MOST_PARTNERS = 8  # samples of a representative for one sample of another arm
+MOST_PARTNERS = 64  # samples of a representative for one sample of another arm
 
 
 @dataclass(frozen=True, slots=True, eq=False)

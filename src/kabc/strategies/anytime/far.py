@@ -64,12 +64,14 @@ class FarArms:
         likely = np.where(self._heard[arms], self._fit[arms].argmax(axis=1), -1)
         return np.where(rows >= 0, labels[rows], likely)
 
-    def note(self, batch: Batch, scores: Array) -> None:  # (n, G)
-        """Scores of the samples of a round, which count from the next round on."""
-        outside = np.flatnonzero(self._row[batch.arms] < 0)
-        starts = np.cumsum(batch.counts) - batch.counts
-        sums = np.add.reduceat(scores, starts, axis=0)[outside] if len(outside) else scores[:0]
-        self._new.append((batch.arms[outside], sums))
+    def unheard(self, counts: Counts) -> Index:  # (N,) -> arms
+        """Arms outside without a group that have samples, but no scores."""
+        return np.flatnonzero((self._row < 0) & ~self._heard & (counts > 0))
+
+    def note(self, arms: Index, sums: Array) -> None:  # (A,), (A, G)
+        """Sums of the scores of a round, which count from the next round on."""
+        outside = np.flatnonzero(self._row[arms] < 0)
+        self._new.append((arms[outside], sums[outside]))
 
     def add(self) -> None:
         """The round is over: from now on its scores count."""

@@ -12,17 +12,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from kabc.core.arrays import Index
+from kabc.core.arrays import Array, Index
 from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.strategies.answers import Status
 from kabc.strategies.anytime import screening
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
-from kabc.strategies.anytime.learning import Lesson
+from kabc.strategies.anytime.learning import Batch, Lesson
+from kabc.strategies.anytime.outside import Part, won
 from kabc.strategies.anytime.relief import relieved, starved
 from kabc.strategies.anytime.representatives import Representatives
 from kabc.strategies.anytime.state import FEWEST, State
+from kabc.strategies.base import Compute, computed_here
 
 # How many times the samples that an arm had when the last one ran dry (`FEWEST` at least) to give up:
 _PATIENCE = 64  # on a group that seems to have only dry arms
@@ -34,22 +36,35 @@ class Inference(State):
 
     # ------------------------------------------------------------ what was drawn
 
-    def bet(self, lesson: Lesson) -> None:
+    def bet(self, lesson: Lesson, compute: Compute = computed_here) -> None:
         """Bet on the samples of a round, with scores that were fixed before it."""
         if self.look is not None:
             return  # arms outside have no evidence before the core is settled
-        common = self.wealth.common_gains(self.learning.n_experts)
-        for number, part in enumerate(self.learning.parts(lesson, self.core.arms)):
-            batch, block = part.batch, self.learning.block(part, self.n_clusters or self.n_arms)
-            pairs = self.wealth.bet(batch.arms, block, common, only_outside=number > 0)
-            if self.assignment is None:
-                self.review.bet(block, batch, self.learning.counts[batch.arms], common, pairs)
+        learning, wealth = self.learning, self.wealth
+        common, scoring = wealth.common_gains(learning.n_experts), learning.scoring(self.n_clusters or self.n_arms)
+        wealth.begin(learning.n_experts)
+        first, others = learning.parts(lesson, self.core.arms)
+        under_way = compute(won, (scoring, common), map(self._part, others))
+        batch, block = first.batch, learning.block(first, scoring)
+        pairs = wealth.bet(batch.arms, block, common)
+        if self.assignment is None:
+            self.review.bet(block, batch, learning.counts[batch.arms], common, pairs)
+        for part, found in under_way:
+            wealth.note(part.where, found.factors, found.gains)
+            learning.note(part.batch, found.fits)
+
+    def _part(self, batch: Batch) -> Part:
+        """Some of the arms outside, to be bet elsewhere."""
+        where = self.wealth.outside(batch.arms)
+        return Part(batch, self.learning.groups(batch.arms), where, self.wealth.far_gains(where))
 
     def rescore(self) -> None:
         """Fix the scores of the next round."""
         arms, core = self.asked_about, self.core.arms  # the first may all be newcomers
         arms = arms if self.learning.counts[arms].any() else core
         self.learning.rescore(arms, *self._taught(), self.wealth.best_expert)
+        if self.assignment is not None:
+            self.learning.hear_looks()
 
     def _taught(self) -> tuple[Index, int]:  # (N,)
         """Groups that the next scores take for granted, -1 where there is none; the number of groups to look for."""
@@ -122,10 +137,17 @@ class Inference(State):
         """Guess the partition of the core anew, from samples alone."""
         if self.n_clusters is None or not self.learning.scorers or len(self.asked_about) < self.n_clusters:
             return
-        guess = self.learning.guess(self.wealth.best_expert, self.asked_about, self.n_clusters)
-        if guess is not None:
+        found = self.learning.guess(self._gains, self.asked_about, self.n_clusters)
+        if found is not None:
+            guess, odds = found
             provable = not (self.dry.any() and self._needs_dry(Claim(guess, math.inf, 0)))
-            self.review.revise(guess, self.live, self.learning.n_samples, self.core.size, provable=provable)
+            n_samples, n_core = self.learning.n_samples, self.core.size
+            self.review.revise(guess, self.live, n_samples, n_core, odds=odds, provable=provable)
+
+    @property
+    def _gains(self) -> Array:  # (E,)
+        """What the experts have won."""
+        return self.wealth.common_gains(self.learning.n_experts)
 
     def _needs_dry(self, claim: Claim) -> bool:
         """Whether a claim cannot be proven without arms that ran dry."""
@@ -161,26 +183,29 @@ class Inference(State):
             self._look_outside()
         return seen.complete
 
-    def _look_outside(self, *, closer: bool = False) -> None:
+    def _look_outside(self, *, longer: bool = False) -> None:
         """Look for arms that fit into none of the groups found so far; those that do not join the core.
 
-        If none stands out, or `closer`, all arms outside get more samples, and in the end the core is widened at
+        If none stands out, or `longer`, all arms outside get more samples, and in the end the core is widened at
         random.
         """
-        if len(self._not_looked_at):
-            return  # some were set aside, the others are drawn first
         outside, learning, labels = self._outside, self.learning, self.groups_found
         held = int(learning.counts[outside].min()) if len(outside) else 0
         missing, odd = (self.n_clusters or 0) - int(labels.max()) - 1, outside[:0]
-        if held >= screening.FIRST and not closer:
-            known, most = learning.of_learners(labels), screening.most_at_once(len(outside), held, self.core.size)
-            odd = screening.odd_arms(learning.learners, learning.batches, known, outside, missing, most)
-        self.look, self.search = None, None
+        if self.look is None and held >= screening.FIRST and not longer:
+            self.look = screening.Look(outside, held, len(outside))
+        while self.look is not None and not len(odd):
+            if len(self._not_looked_at):
+                return  # these are drawn first
+            look = replace(self.look, arms=self.look.arms[~self.dry[self.look.arms]])
+            seen = learning.learners, learning.batches, learning.of_learners(labels)
+            odd, self.look = screening.looked(look, *seen, missing, learning.trusted_map)
+        self.search = None
         if len(odd):
-            self.search = screening.Search(labels, self.met, odd, held)
+            self.search = screening.Search(labels, self.met, odd, held, learning.counts.copy())
             self._widen(self.core.joined(odd))
         else:
-            self.look = screening.next_look(held, self.core.patience) if len(outside) else None
+            self.look = screening.next_look(outside, held, self.core.patience)
             if self.look is None:
                 self._widen(self.core.widened())
 
@@ -194,7 +219,7 @@ class Inference(State):
         nothing_new = len(standing) == len(self.met)
         self.groups_found, self.met, self.search = labels, standing, None
         if not complete:
-            self._look_outside(closer=nothing_new)
+            self._look_outside(longer=nothing_new)
         return complete
 
     def _widen(self, core: Core) -> None:
@@ -296,4 +321,4 @@ class Inference(State):
             return False
         if self.learning.counts[self.live].max() < _PATIENCE * self.held_before:
             return False
-        return starved(self.learning, self.wealth.best_expert, core, self.asked_about, self.n_clusters)
+        return starved(self.learning, self._gains, core, self.asked_about, self.n_clusters)

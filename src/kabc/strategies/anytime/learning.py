@@ -18,16 +18,21 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of, scores_of
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
+from kabc.core.scores.grouping import likeliest_in_all
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.far import FarArms
+from kabc.strategies.anytime.outside import Scoring
 
 _MANY = 2_000  # arms; of more, those outside the core are not remembered one by one
 _MOST_FITTED = 200_000  # samples that feature maps are fitted on
 _AT_ONCE = 1 << 13  # samples whose features are in memory together
+_IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
 _MOST_KEPT = 64  # arms; of more, it would take too much memory
+_SHARPER = 2.0  # how much more those experts count for a guess that have won more
+_LEAST_TRUST = 0.01  # of that in the best one: others are not asked
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
 
 
@@ -50,6 +55,11 @@ class Batch:
     def owners(self) -> Index:  # (n,)
         """The arm of each sample."""
         return np.repeat(self.arms, self.counts)
+
+    @property
+    def starts(self) -> Index:  # (A + 1,)
+        """Where the samples of each arm start, and where they end."""
+        return np.concatenate([[0], np.cumsum(self.counts)])
 
     @property
     def base(self) -> int:
@@ -252,23 +262,27 @@ class Learning:
         Unless it is to be `whole`, the features of many samples are left out. Maps of your own may fail, and matched
         samples are scored together: they see all of it at once.
         """
-        whole = whole or len(batch.samples) <= _AT_ONCE or self._maps is not None or self.paired
+        many = _AT_ONCE if self._far is None else _IN_PART  # with far arms, features are used once
+        whole = whole or len(batch.samples) <= many or self._maps is not None or self.paired
         return Lesson(batch, seen_by(self.learners, batch.samples) if whole else (), self._refitted(batch))
 
-    def parts(self, lesson: Lesson, core: Index) -> Iterator[Lesson]:  # (C,)
-        """A lesson in parts that fit into memory: some of the other arms each, and all arms of the core."""
+    def parts(self, lesson: Lesson, core: Index) -> tuple[Lesson, Iterator[Batch]]:  # (C,)
+        """A lesson in parts that fit into memory: some of the other arms each, and all arms of the core.
+
+        The first one is a lesson again; the others come without features.
+        """
         if lesson.features:
-            yield lesson
-            return
+            return lesson, iter(())
         inside = np.isin(lesson.batch.arms, core)
         others, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
-        step = max(1, _AT_ONCE // lesson.batch.base)
-        for start in range(0, max(1, len(others)), step):
-            yield self._of(lesson, np.sort(np.concatenate([kept, others[start : start + step]])))
-
-    def _of(self, lesson: Lesson, some: Index) -> Lesson:  # places of arms
-        batch = lesson.batch.part(some)
-        return Lesson(batch, seen_by(self.learners, batch.samples), ())
+        step = max(1, _IN_PART // lesson.batch.base)
+        places = (
+            np.sort(np.concatenate([kept, others[start : start + step]]))
+            for start in range(0, max(1, len(others)), step)
+        )
+        batches = (lesson.batch.part(some) for some in places)
+        first = next(batches)
+        return Lesson(first, seen_by(self.learners, first.samples), ()), batches
 
     def _refitted(self, batch: Batch) -> tuple[Moments, ...]:
         """Learners with maps fitted anew, if that is due."""
@@ -283,21 +297,29 @@ class Learning:
         teach(learners, self._known([*self._batches, batch]))
         return learners
 
-    def block(self, lesson: Lesson, n_groups: int) -> Block:
-        """The round as the experts see it; scores were fixed before it."""
-        batch = lesson.batch
-        by_learner = zip(range(0, len(self.scorers), len(RIDGES)), lesson.features, strict=True)
-        made = np.concatenate([scores_of(self.scorers[at : at + len(RIDGES)], one) for at, one in by_learner])
-        if self.paired:
-            made = np.stack([self._of_matches(scores, batch) for scores in made])
+    def scoring(self, n_groups: int) -> Scoring:
+        """How the next round is scored; all of it was fixed before the round."""
         # Samples of one value have no variance. Scores are then huge, and one other value would ruin every expert.
         ceiling = math.log1p(self.n_samples / n_groups)
         caps = tuple(math.inf if scale == 1 else ceiling for scale in SCALES)
-        groups = np.stack([self._groups(scorer, batch.arms) for scorer in self.scorers])
+        return Scoring(tuple(learner.map for learner in self.learners), self.scorers, SCALES, caps, self._best)
+
+    def block(self, lesson: Lesson, scoring: Scoring) -> Block:
+        """The round as the experts see it."""
+        batch, scores = lesson.batch, scoring.scores(lesson.features)
+        self.note(batch, scoring.fits(scores, batch))
+        if self.paired:
+            scores = np.stack([self._of_matches(one, batch) for one in scores])
+        return scoring.block(scores, self.groups(batch.arms), batch, paired=self.paired)
+
+    def note(self, batch: Batch, fits: Array) -> None:  # (A, G)
+        """How well the arms of a batch fit into each group. It counts from the next round on."""
         if self._far is not None:
-            self._far.note(batch, made[self._best])
-        starts = np.concatenate([[0], np.cumsum(batch.counts)])
-        return Block(made, groups, starts, batch.base, SCALES, caps, self.paired)
+            self._far.note(batch.arms, fits)
+
+    def groups(self, arms: Index) -> Index:  # (A,) -> (S, A)
+        """The groups of these arms as each scorer sees them."""
+        return np.stack([self._groups(scorer, arms) for scorer in self.scorers])
 
     def _groups(self, scorer: Scorer, arms: Index) -> Index:  # (A,) -> (A,)
         """The groups of these arms as a scorer sees them."""
@@ -345,6 +367,25 @@ class Learning:
             parts = [batch.part(some) for batch, some in zip(self._batches, places, strict=True) if len(some)]
             teach(self.learners, self._known(parts))
 
+    def hear_looks(self) -> None:
+        """What arms outside look like by samples that were drawn before the groups were known, at a look."""
+        if self._far is None:
+            return
+        new = np.isin(np.arange(len(self.counts)), self._far.unheard(self.counts))
+        learner, scorer = self.learners[self.trusted_map], self.scorers[self._best]
+        for batch in self._batches if new.any() else ():
+            places, step = np.flatnonzero(new[batch.arms]), max(1, _AT_ONCE // int(batch.counts.max()))
+            for start in range(0, len(places), step):
+                part = batch.part(places[start : start + step])
+                scores = scorer.scores(*seen_by([learner], part.samples))
+                self._far.note(part.arms, np.add.reduceat(scores, part.starts[:-1], axis=0))
+        self._far.add()
+
+    @property
+    def trusted_map(self) -> int:
+        """The number of the map that is trusted most."""
+        return self._best // len(RIDGES)
+
     def of_learners(self, labels: Index) -> Index:  # (N,) -> (rows,)
         """The groups of the arms that the learners know, in their order."""
         return labels if self._far is None else self._far.of_rows(labels)
@@ -353,16 +394,27 @@ class Learning:
         """The groups that the scores of an expert rest on."""
         return self._groups(self.scorers[expert // len(SCALES)], np.arange(len(self.counts)))
 
-    def guess(self, expert: int, core: Index, n_groups: int) -> Index | None:  # (C,) -> (N,)
-        """The groups of the core as this expert sees them now, -1 outside; None if it sees fewer than K."""
-        scorer, labels = expert // len(SCALES), np.full(len(self.counts), -1, dtype=np.intp)
+    def guess(self, gains: Array, core: Index, n_groups: int) -> tuple[Index, float] | None:  # (E,), (C,) -> (N,)
+        """The groups of the core as the experts see them now, -1 outside, and the odds against; None: fewer than K.
+
+        `gains` are what the experts have won. Those that have won most are listened to most.
+        """
+        won = gains.reshape(-1, len(SCALES)).max(axis=1)
+        trust = np.exp(_SHARPER * (won - won.max()))
+        best, some = int(won.argmax()), np.flatnonzero(trust > _LEAST_TRUST)
         rows = core if self._far is None else self._far.rows(core)
+        spaces = [self.learners[one // len(RIDGES)].spaces()[one % len(RIDGES)] for one in some.tolist()]
         if self._is_open:  # the next scores are likely to need the groups of all scorers
-            labels[core] = self._all_groups(rows, n_groups)[scorer, rows]
+            starts = self._all_groups(rows, n_groups)[:, rows]
         else:
-            learner, ridge = divmod(scorer, len(RIDGES))
-            labels[core] = self._groups_in([self.learners[learner].spaces()[ridge]], rows, n_groups)[0, rows]
-        return None if len(np.unique(labels[core])) < n_groups else labels
+            own = self._groups_in([spaces[int(np.flatnonzero(some == best)[0])]], rows, n_groups)[0]
+            starts = np.stack([own, self.scorers[best].labels])[:, rows]
+        starts, counts = starts[(starts >= 0).all(axis=1)], self.learners[0].counts[rows]
+        points, trust = [space.means[rows] for space in spaces], trust[some] / trust[some].sum()
+        found, odds = likeliest_in_all(points, trust, counts, starts, n_groups)
+        labels = np.full(len(self.counts), -1, dtype=np.intp)
+        labels[core] = found
+        return None if len(np.unique(found)) < n_groups else (labels, odds)
 
     def _all_groups(self, rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
         """The groups of some rows as all scorers see them now."""

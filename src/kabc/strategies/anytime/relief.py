@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kabc.core.arrays import Counts, Index, Mask
+from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.strategies.anytime.assignment import Assignment
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.learning import Learning
@@ -27,10 +27,10 @@ def asked_about(core: Index, dry: Mask, apart: Mask, claim: Claim | None) -> Ind
     return core[~dry[core] | alone | claimed]
 
 
-def starved(learning: Learning, expert: int, core: Index, asked: Index, n_groups: int) -> bool:  # (C,), arms
+def starved(learning: Learning, gains: Array, core: Index, asked: Index, n_groups: int) -> bool:  # (E,), (C,)
     """Whether one of the groups of the core seems to have none of the arms that are asked about: a heuristic."""
-    seen = learning.guess(expert, core[learning.counts[core] > 0], n_groups)
-    return seen is not None and len(np.unique(seen[asked])) < n_groups
+    seen = learning.guess(gains, core[learning.counts[core] > 0], n_groups)
+    return seen is not None and len(np.unique(seen[0][asked])) < n_groups
 
 
 def relieved(

@@ -19,6 +19,8 @@ from kabc.strategies.anytime.learning import Batch
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import mixed
 
+_WON = 0.95  # part of the bets on a guess that must have won lately, before it is claimed
+_ODDS = 0.4  # the largest odds against a guess that is claimed
 _CLAIM_GROWTH = 1.25  # samples at a claim over those at the claim before
 
 
@@ -71,12 +73,19 @@ class Review:
         self._won_by[rows] += log_factors
 
     def revise(
-        self, guess: Index, core: Index, n_samples: int, n_core: int | None = None, *, provable: bool = True
+        self,
+        guess: Index,
+        core: Index,
+        n_samples: int,
+        n_core: int | None = None,
+        *,
+        odds: float = 0.0,
+        provable: bool = True,
     ) -> None:  # (N,), (C,)
-        """Take over a new guess; claim it if it differs from the claim and bets on it have won lately.
+        """Take over a new guess; claim it if it differs from the claim, bets on it have won lately and it is likely.
 
-        `core` are the arms whose bets count, `n_core` is the size of the whole core. A guess that is not `provable`,
-        because arms that ran dry would have to be drawn, is not claimed.
+        `core` are the arms whose bets count, `n_core` is the size of the whole core, `odds` those against the guess.
+        A guess that is not `provable`, because arms that ran dry would have to be drawn, is not claimed.
         """
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
@@ -86,7 +95,8 @@ class Review:
         if self.claim is not None and (self.stands or n_samples < _CLAIM_GROWTH * self.claim.n_samples):
             return
         foreign = guess[core, None] != np.arange(self._n_groups)
-        if provable and (self._won[np.searchsorted(self._core, core)][foreign] > 0).all():
+        won = self._won[np.searchsorted(self._core, core)][foreign] > 0
+        if provable and odds <= _ODDS and won.mean() >= _WON:
             self.n_claims += 1
             self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, n_core or len(core)), n_samples)
 

@@ -2,13 +2,14 @@
 
 | symbol | here     | meaning                                                                                        |
 |--------|----------|------------------------------------------------------------------------------------------------|
-| n      |          | samples of each arm outside: 4, then 6, 9, 14, ...                                             |
+| n      | `counts` | samples of an arm outside: 4, then 6, 9, 14, ..., and more of arms that are looked at closely  |
 | T_i    |          | squared distance of the whitened mean of arm i from the nearest centre of a group              |
-| z_i    | `odd`    | cube root of T_i, from the median of all arms, in units of their spread: about normal          |
+| z_i    | `odd`    | cube root of n T_i, from the median of all arms, in units of their spread: about normal        |
 
-Nothing is bet at a look, and nothing is proven: arms that stand out join the core, where all evidence about them starts
-anew (docs/theory.md, section 12.6). There they are compared with one arm of each group first (`Search`). If that shows
-new groups, but fewer than K, it is looked again at all arms, and else closer.
+A look goes on with fewer and fewer arms: the oddest sixteenth of them gets twice as many samples, and so on, until few
+are left. Nothing is bet at a look, and nothing is proven: arms that stand out in the end join the core, where all
+evidence about them starts anew (docs/theory.md, section 12.6). There they are compared with one arm of each group first
+(`Search`). If that shows new groups, but fewer than K, it is looked again at all arms, and else all get more samples.
 """
 
 from __future__ import annotations
@@ -26,13 +27,31 @@ from kabc.strategies.anytime.learning import Batch, seen_by
 FIRST = 4  # samples of each arm outside at the first look
 MOST = 4  # looks end when they have this part of the samples of the core: a quarter
 _GROWTH = 1.5  # samples of each arm outside at a look over those at the look before
-_AT_ONCE = 1 << 12  # arms
+_CLOSER = 16  # one of so many arms is looked at more closely
 _FEWEST = 8  # arms that may join at once, at least
 _CHANCE = 8  # samples of an arm that stood out over those at the look: by then it is told apart, if it is odd
-_PART_OF_CORE = 4  # and at most this part of the core: a quarter
-_WORTH = 1 << 8  # samples of a look at all arms that are worth one arm more that joins
+_TRUST = 0.5  # share of the map that wins most among the oddest arms; the other maps share the rest
+_AT_ONCE = 1 << 12  # arms
 _SPREAD = 1.4826  # of the median absolute deviation of normal values
 _RIDGE = 1  # number of the ridge that distances are measured with
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """Arms outside that are drawn until each has so many samples.
+
+    Attributes
+    ----------
+    arms : those that are looked at, all arms outside at first.
+    samples : of each of them.
+    among : the number of all arms outside.
+    usual : median and spread of the cube roots of n T of all arms outside, by map; None: these are all.
+    """
+
+    arms: Index
+    samples: int
+    among: int
+    usual: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,12 +64,14 @@ class Search:
     met : one arm of each of these groups, in their order. They are pairwise told apart.
     sought : the arms that stood out.
     held : samples of each arm at the look. Arms that stand out after so few differ so much.
+    before : samples of all arms when these joined.
     """
 
     labels: Index  # (N,)
     met: tuple[int, ...]
     sought: Index
     held: int
+    before: Counts  # (N,)
 
     @property
     def arms(self) -> Index:
@@ -75,60 +96,62 @@ class Search:
     def is_over(self, apart: Mask, counts: Counts, patience: int) -> bool:  # (A, A) of `arms`, (N,)
         """Whether all of them that are open have had their chance to be told apart from all groups."""
         still = self.wanted(apart)
-        enough = min(patience, _CHANCE * self.held)
-        return bool((counts[still[np.isin(still, self.sought)]] >= enough).all())
+        still = still[np.isin(still, self.sought)]
+        return bool((counts[still] - self.before[still] >= min(patience, _CHANCE * self.held)).all())
 
 
-def next_look(held: int, patience: int) -> int | None:
-    """Samples of each arm outside at the next look, when they have this many; None: there is none before."""
+def next_look(outside: Index, held: int, patience: int) -> Look | None:
+    """The next look at all arms outside, when they have this many samples; None: there is none before."""
     target = FIRST if held < FIRST else math.ceil(_GROWTH * held)
-    return target if target <= patience // MOST else None
+    return Look(outside, target, len(outside)) if len(outside) and target <= patience // MOST else None
 
 
-def odd_arms(
-    learners: Sequence[Moments], batches: Sequence[Batch], groups: Index, outside: Index, n_missing: int, most: int = 0
-) -> Index:  # (rows,), (O,)
-    """Arms outside that stand out, the oddest first; `groups` are those of the arms that learners know, -1: none.
+def looked(
+    look: Look, learners: Sequence[Moments], batches: Sequence[Batch], groups: Index, n_missing: int, trusted: int = 0
+) -> tuple[Index, Look | None]:  # (rows,)
+    """The arms that stand out, the oddest first, or a closer look.
 
-    At most `most`, or twice as many as groups are missing: the next look is closer.
+    `groups` are those of the arms that learners know, -1: none. `trusted` is the number of the map that wins most. At
+    most twice as many arms stand out as groups are missing. If more seem to, they are a group, and a few of them do.
     """
-    if len(outside) < 2 * _FEWEST:
-        return outside
+    arms, few = look.arms, max(_FEWEST, 2 * n_missing)
+    if look.among < 2 * _FEWEST:
+        return arms, None
     apart = [_Far(learner, groups) for learner in learners]
-    far = np.concatenate(
-        [
-            _distances(apart, learners, batches, outside[start : start + _AT_ONCE])
-            for start in range(0, len(outside), _AT_ONCE)
-        ]
-    )  # (O, maps)
-    roots = np.cbrt(far)
-    middle = np.median(roots, axis=0)
-    spread = _SPREAD * np.median(np.abs(roots - middle), axis=0)
+    parts = [
+        _distances(apart, learners, batches, arms[start : start + _AT_ONCE]) for start in range(0, len(arms), _AT_ONCE)
+    ]
+    roots = np.cbrt(np.concatenate(parts))  # (a, maps)
+    middle, spread = usual = look.usual or _usual(roots)
     odd = (roots - middle) / np.where(spread > 0, spread, np.inf)
-    chosen = _chosen(odd, max(_FEWEST, 2 * n_missing), most)
-    return np.asarray(outside[chosen])
+    ranked, oddest = _ranked(odd, trusted), odd.max(axis=1)
+    certain = math.sqrt(2 * math.log(look.among * odd.shape[1]))  # about what the oddest of so many usual arms has
+    if len(arms) <= 2 * few or np.count_nonzero(oddest > certain) > few:
+        return np.asarray(arms[ranked[oddest[ranked] > _limit(few, look.among * odd.shape[1], certain)][:few]]), None
+    closer = ranked[: max(2 * few, len(arms) // _CLOSER)]
+    return arms[:0], Look(arms[closer], 2 * look.samples, look.among, usual)
 
 
-def most_at_once(n_outside: int, held: int, core: int) -> int:
-    """How many arms may join: their samples are to cost little beside those of the next look at all arms outside."""
-    return min(core // _PART_OF_CORE, n_outside * held // _WORTH)
+def _usual(roots: Array) -> tuple[Array, Array]:  # (O, maps) -> (maps,), (maps,)
+    middle = np.median(roots, axis=0)
+    return middle, _SPREAD * np.median(np.abs(roots - middle), axis=0)
 
 
-def _chosen(odd: Array, few: int, most: int) -> Index:  # (O, maps)
-    """The oddest arms. Each map has its say: under some maps usual arms are far from normal.
-
-    So many stand out as that many usual arms would by chance. If many more do, they are a group, and a few of them do.
-    """
+def _limit(few: int, n_tests: int, certain: float) -> float:
+    """What a few of so many usual arms exceed by chance."""
     from scipy.special import ndtri
 
-    certain = math.sqrt(2 * math.log(odd.size))  # about what the oddest of so many usual arms has
-    oddest = odd.max(axis=1)
-    most = few if most <= few or np.count_nonzero(oddest > certain) > most else most
-    limit = certain if most == few else min(certain, -float(ndtri(most / odd.size)))
+    return min(certain, -float(ndtri(few / n_tests)))
+
+
+def _ranked(odd: Array, trusted: int) -> Index:  # (a, maps) -> (a,)
+    """Arms, the oddest first. Each map has its say: under some maps usual arms are far from normal."""
     ranks = np.empty_like(odd)
-    np.put_along_axis(ranks, np.argsort(-odd, axis=0, kind="stable"), np.arange(len(odd), dtype=float)[:, None], axis=0)
-    ranked = np.lexsort((-oddest, ranks.min(axis=1)))
-    return np.asarray(ranked[oddest[ranked] > limit][:most])
+    np.put_along_axis(ranks, np.argsort(-odd, axis=0, kind="stable"), np.arange(1.0, len(odd) + 1)[:, None], axis=0)
+    shares = np.full(odd.shape[1], (1 - _TRUST) / max(1, odd.shape[1] - 1))
+    shares[trusted] = _TRUST
+    ranks = np.where(odd > 0, ranks / shares, np.inf)
+    return np.lexsort((-odd.max(axis=1), ranks.min(axis=1)))
 
 
 class _Far:
@@ -150,7 +173,7 @@ class _Far:
 def _distances(
     apart: Sequence[_Far], learners: Sequence[Moments], batches: Sequence[Batch], arms: Index
 ) -> Array:  # (a,) -> (a, maps)
-    """T of some arms, by each learner."""
+    """n T of some arms, by each learner."""
     sums: list[Array] = []
     counts: Counts = np.zeros(len(arms), dtype=np.int64)
     place = np.full(int(arms.max()) + 1, -1, dtype=np.intp)
@@ -169,4 +192,4 @@ def _distances(
             total[part.arms] += one
         counts[part.arms] += part.counts
     some = np.maximum(counts, 1)[:, None]
-    return np.stack([far(total / some) for far, total in zip(apart, sums, strict=True)], axis=1)
+    return some * np.stack([far(total / some) for far, total in zip(apart, sums, strict=True)], axis=1)

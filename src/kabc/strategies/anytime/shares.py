@@ -16,8 +16,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-CLAIMS = 0.75  # part of the core's share that goes to claims; the rest goes to pairs
-HALVED = 4  # claims whose weights are halved each time: more are seldom made
+CLAIMS = 0.85  # part of the core's share that goes to claims; the rest goes to pairs
+FIRST = 2 / 3  # weight of the first claim: it is mostly right
+HALVED = 4  # claims up to which the rest is halved each time: more are seldom made
 CORE = 0.5  # part of delta for the core when there are arms outside; the rest is for these arms
 
 
@@ -60,9 +61,11 @@ class ErrorShares:
 
     @staticmethod
     def claim_weight(number: int) -> float:
-        """w_k: halved from claim to claim up to the fourth; what is left is spread over all later ones (12.4)."""
+        """w_k: two thirds, then half of the rest up to the fourth; what is left is for all later ones (12.4)."""
         later = number - HALVED
-        return 2.0**-number if later <= 0 else 2.0**-HALVED / (later * (later + 1))
+        if number == 1:
+            return FIRST
+        return (1 - FIRST) * (2.0 ** (1 - number) if later <= 0 else 2.0 ** (1 - HALVED) / (later * (later + 1)))
 
     def outside_limit(self, n_core: int) -> float:
         """Log evidence that tells an outside arm and a representative apart: a union over the outside arms (12.3).

@@ -51,7 +51,7 @@ class State:
         self.met: tuple[int, ...] = ()  # an arm of each of these groups, pairwise told apart
         self.dry: Mask = np.zeros(self.n_arms, dtype=np.bool_)  # arms that cannot be drawn any more
         self.search: screening.Search | None = None  # of arms that stood out
-        self.look: int | None = None  # samples of each arm outside, when arms that fit into no group are looked for
+        self.look: screening.Look | None = None  # for arms outside that fit into no group
         self.held_before = FEWEST  # the most samples of an arm when the last one was set aside
         self._last_forced: tuple[list[int], Mask, Forced] | None = None  # known places, pairs told apart, what follows
         self._begin(order)
@@ -82,7 +82,7 @@ class State:
             if in_doubt:
                 return in_doubt
         if self.look is not None:
-            return {arm: self.look - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
+            return {arm: self.look.samples - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
         arms = self._core_arms()
         return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
 
@@ -94,9 +94,11 @@ class State:
 
     @property
     def _not_looked_at(self) -> Index:
-        """Arms outside that have too few samples for the next look."""
-        arms = self._outside
-        return arms[self.learning.counts[arms] < (self.look or 0)]
+        """Arms that have too few samples for the look."""
+        if self.look is None:
+            return self._outside[:0]
+        arms = self.look.arms[~self.dry[self.look.arms]]
+        return arms[self.learning.counts[arms] < self.look.samples]
 
     def _core_arms(self) -> Index:
         """Arms of the core to sample next: those that the claim needs, all where there is no claim to trust."""

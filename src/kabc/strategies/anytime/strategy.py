@@ -39,7 +39,7 @@ from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.inference import Inference
 from kabc.strategies.anytime.learning import Batch, Learning
 from kabc.strategies.anytime.stalling import PATIENCE, Stalling
-from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
+from kabc.strategies.base import Compute, Request, Stepwise, arms_given, checked_samples, computed_here, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.outlook import Outlook
 
@@ -97,6 +97,8 @@ class AnytimeKABC(Stepwise):
     kernel: Kernel | None = None
     one_blas_thread = True
     takes_any_request = True
+    compute: Compute | None = None  # where arms outside the core are bet, if not here
+    left_out = ("compute",)  # of frozen states
     _inference: type[Inference] = Inference  # ablations replace parts of it
 
     def __init__(
@@ -159,7 +161,7 @@ class AnytimeKABC(Stepwise):
         lesson = learning.read(batch, whole=bool(found.in_core[batch.arms].all()))
         # Nothing above changed the state; nothing below can fail.
         if learning.scorers:
-            found.bet(lesson)
+            found.bet(lesson, self.compute or computed_here)
         self._take(rows)
         learning.absorb(lesson)
         found.conclude(len(self._rounds) + 1)

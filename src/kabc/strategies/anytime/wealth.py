@@ -39,6 +39,26 @@ def mixed(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (
     return np.asarray(top[..., 0] + np.log(np.einsum("...e,...e->...", weights, np.exp(log_factors - top))))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Outside:
+    """Sampled arms outside and the arms of the core that they are compared with: their places, and where they stand."""
+
+    others: Index  # (O,), places of the arms outside among the sampled arms
+    partners: Index  # (P,), places of the arms of the core
+    rows: Index  # (O,), rows of the books
+    columns: Index  # (P,), columns of the books
+    slots: Index  # (P,), columns of `far`
+
+
+def bet_outside(block: Block, where: Outside, gains: Array, common: Array) -> tuple[Array, Array]:
+    """Log factors (O, P) of these pairs, and what experts have won on them after this bet (O, P, E).
+
+    `gains` (O, P, E) on these pairs, and `common` (E,), were won before.
+    """
+    log_factors = block.pairs(where.partners)[where.others]
+    return mixed(log_factors, gains + common), gains + log_factors
+
+
 @dataclass(slots=True, eq=False)
 class Wealth:
     """The books of all pairs. `widened` makes new books; all other changes are made in place."""
@@ -99,22 +119,24 @@ class Wealth:
 
     # ------------------------------------------------------------ bets
 
-    def bet(
-        self, arms: Index, block: Block, common: Array, *, only_outside: bool = False
-    ) -> Array:  # (A,), (E,) -> (P, P)
+    def bet(self, arms: Index, block: Block, common: Array) -> Array:  # (A,), (E,) -> (P, P)
         """Multiply the evidence of all sampled arms with the sampled arms of the core.
 
-        Returns the log factors of the P sampled arms of the core with each other, in the order of `arms`. With
-        `only_outside` these arms have bet already: they are here because the others are compared with them.
+        Returns the log factors of the P sampled arms of the core with each other, in the order of `arms`.
         """
-        if self.n_experts != block.n_experts:
-            self.gains, self.far = np.zeros((*self.gains.shape[:2], block.n_experts)), None
+        self.begin(block.n_experts)
         columns, partners = self._sampled(arms)
         if len(partners) < len(arms):
-            self._bet_outside(arms, columns, partners, block, common)
-        if only_outside or not len(partners):
+            where = self.outside(arms)
+            self.note(where, *bet_outside(block, where, self.far_gains(where), common))
+        if not len(partners):
             return np.zeros((0, 0))
         return self._bet_in_core(arms, columns, partners, block, common)
+
+    def begin(self, n_experts: int) -> None:
+        """Where there are other experts than before, nobody has won anything yet."""
+        if self.n_experts != n_experts:
+            self.gains, self.far = np.zeros((*self.gains.shape[:2], n_experts)), None
 
     def _bet_in_core(
         self, arms: Index, columns: Index, partners: Index, block: Block, common: Array
@@ -132,21 +154,26 @@ class Wealth:
         back = partners.argsort()
         return factors[back[:, None], back]
 
-    def _bet_outside(
-        self, arms: Index, columns: Index, partners: Index, block: Block, common: Array
-    ) -> None:  # (A,), (P,), (P,), (E,)
-        """Arms outside against those of the sampled arms of the core that they are compared with."""
-        if self.far is None:
-            self.far = np.zeros((len(self.log), len(self.asked), block.n_experts))
+    def outside(self, arms: Index) -> Outside:  # (A,)
+        """The bets of sampled arms outside with those of the sampled arms of the core that they are compared with."""
+        columns, partners = self._sampled(arms)
         slot = np.full(len(self.compared), -1, dtype=np.intp)
         slot[self.asked] = np.arange(len(self.asked))
-        outside, answer = np.setdiff1d(np.arange(len(arms)), partners), slot[columns] >= 0
-        log_factors = block.pairs(partners[answer])[outside]  # (O, P, E)
-        rows, columns = arms[outside], columns[answer]
-        at, own = np.ix_(rows, columns), np.ix_(rows, slot[columns])
-        factors = mixed(log_factors, self.far[own] + common)
+        others, answer = np.setdiff1d(np.arange(len(arms)), partners), slot[columns] >= 0
+        return Outside(others, partners[answer], arms[others], columns[answer], slot[columns[answer]])
+
+    def far_gains(self, where: Outside) -> Array:  # (O, P, E)
+        """What experts have won on these pairs so far."""
+        if self.far is None:
+            self.far = np.zeros((len(self.log), len(self.asked), self.n_experts))
+        return np.asarray(self.far[np.ix_(where.rows, where.slots)])
+
+    def note(self, where: Outside, factors: Array, gains: Array) -> None:  # (O, P), (O, P, E)
+        """Multiply the evidence of these pairs; `gains` are what experts have won on them by now."""
+        assert self.far is not None
+        at = np.ix_(where.rows, where.columns)
         self.log[at] += factors
-        self.far[own] += log_factors
+        self.far[np.ix_(where.rows, where.slots)] = gains
         self.best[at] = np.maximum(self.best[at], self.log[at])
 
     def _sampled(self, arms: Index) -> tuple[Index, Index]:  # (A,) -> (P,), (P,)

@@ -103,11 +103,13 @@ def _pairs(shares: ErrorShares, core: Core) -> list[str]:
 
 
 def _claims(shares: ErrorShares, core: Core, review: Review) -> list[str]:
-    needed = f"k(k + 1) / {shares.claims(core.size):.6g}"
+    needed = f"1 / (w x {shares.claims(core.size):.6g})"
     if review.claim is not None:
-        needed += f" = {math.exp(review.claim.limit):,.6g} (k = {review.n_claims})"
+        weight = shares.claim_weight(review.n_claims)
+        needed += f" = {math.exp(review.claim.limit):,.6g} (claim {review.n_claims}, w = {weight:.3g})"
     return [
-        "the k-th guess of the whole partition is claimed; only samples drawn later count for a claim",
+        "a guess of the whole partition is claimed with a weight w; the weights of all claims sum to at most 1",
+        "only samples drawn later count for a claim",
         f"a claim needs evidence {needed} for each arm against each group that is not its own",
         "and the square root of that for each pair across groups of two arms or more",
         "a claim with all of this is proven: no other partition into at most K groups is left",

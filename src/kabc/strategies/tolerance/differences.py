@@ -35,7 +35,7 @@ class Differences:
         """Bet on the pairs of a round, with scores that were fixed before it."""
         part = lesson if self.complete else self._of_compared(lesson)
         if len(part.batch.arms) > 1:
-            block = self.learning.block(part, len(self.dry))
+            block = self.learning.block(part, self.learning.scoring(len(self.dry)))
             self.wealth.bet(part.batch.arms, block, self.wealth.common_gains(block.n_experts))
 
     def _of_compared(self, lesson: Lesson) -> Lesson:

@@ -70,7 +70,7 @@ class RaceTests(StoreTests):
         found = at_once(work)
         assert sum(found) == 80
         figures = store.summary(study)
-        assert (figures.n_samples, dict(figures.samples_per_arm)) == (80, dict.fromkeys(range(4), 20))
+        assert (figures.n_samples, dict(store.samples_per_arm(study))) == (80, dict.fromkeys(range(4), 20))
         assert len(list(store.draws(study, 0, 0))) == 80
         assert store.notes(study) == []
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 from kabc.storage.errors import NoStudyError, StudyExistsError
-from kabc.testing.stores.base import EMPTY, StoreTests, drawn, refused, tickets
+from kabc.testing.stores.base import EMPTY, LAPSED, LONG, StoreTests, drawn, failed, refused, tickets
 
 
 class StudyTests(StoreTests):
@@ -119,13 +120,63 @@ class StudyTests(StoreTests):
         (first, _) = self.lease(store, study, want=2)
         self.hand_in(store, study, drawn(first))
         figures = self.again(store).summary(study)
-        assert (figures.n_rounds, figures.n_samples, figures.n_paid) == (4, 40, 43)
-        assert figures.samples_per_arm == {0: 16, 1: 12, 2: 12}
+        assert (figures.n_rounds, figures.latest, figures.n_samples, figures.n_paid) == (4, 3, 40, 43)
+        assert list(self.again(store).samples_per_arm(study).items()) == [(0, 16), (1, 12), (2, 12)]
         assert {state: n for state, n in figures.tickets.items() if n} == {"open": 1, "leased": 1, "done": 1}
         assert figures.study == store.load_study("nightly")
         assert figures.study.created <= figures.last_change <= store.now() + 1
 
+    def test_figures_are_what_counting_gives_whatever_happens(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store, arms=5)
+
+        def same() -> None:
+            other = self.again(store)
+            seen = other.summary(study)
+            there = other.tickets(study, seen.latest)
+            assert {state: n for state, n in seen.tickets.items() if n} == Counter(one.state for one in there)
+            left = other.unfinished(study)
+            for state in ("open", "leased"):
+                assert dict(left[state]) == Counter(one.arm for one in there if one.state == state)
+            assert other.leases(study) == [one for one in there if one.state == "leased"]
+            done = list(other.draws(study, 0, seen.latest))
+            per_arm: Counter[int] = Counter()
+            for ticket, _ in done:
+                per_arm[ticket.arm] += ticket.count
+            assert dict(other.samples_per_arm(study)) == per_arm
+            paid = [draw.n_paid or ticket.count for ticket, draw in done]
+            assert (seen.n_samples, seen.n_paid) == (per_arm.total(), sum(paid))
+
+        for number in range(3):
+            first, second = self.lease(store, study, "ann", 2, LAPSED)
+            same()
+            taken = self.lease(store, study, "bob", 3)  # two of them lapsed
+            same()
+            store.renew(study, "bob", {one.id: one.lease for one in taken}, LONG)
+            self.hand_in(store, study, drawn(taken[0], n_paid=7))
+            self.hand_in(store, study, drawn(taken[0], n_paid=9))  # twice is once
+            self.hand_in(store, study, drawn(first, value=2.0), drawn(second, value=2.0))  # too late
+            same()
+            self.hand_in(store, study, failed(taken[1]), failed(taken[2], final=False))
+            same()
+            store.reopen(study, EMPTY)
+            same()
+            store.exchange(study, "bob", want=1)
+            store.bury(study, "bob", counted=True)
+            same()
+            held = self.lease(store, study, "ann", 2)
+            self.hand_in(store, study, drawn(held[0]), failed(held[1]))
+            same()
+            store.open_round(study, number + 1, tickets(5, start=4 * number + 4))  # what is left never will be drawn
+            same()
+        store.exchange(study, "ann", [drawn(one) for one in self.lease(store, study, "ann", 2)], want=1)
+        same()
+        store.end(study, 3, EMPTY)
+        same()
+
     def test_figures_of_a_new_study_are_zero(self) -> None:
         store = self.make_storage()
         figures = store.summary(self.study(store))
-        assert (figures.n_rounds, figures.n_samples, figures.n_paid, dict(figures.samples_per_arm)) == (0, 0, 0, {})
+        assert (figures.n_rounds, figures.latest, figures.n_samples, figures.n_paid) == (0, -1, 0, 0)
+        assert not any(figures.tickets.values())
+        assert dict(store.samples_per_arm(figures.study.id)) == {}
