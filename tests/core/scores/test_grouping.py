@@ -119,3 +119,12 @@ def test_spaces_without_trust_have_no_say() -> None:
             for labels in (found, starts[number])
         )
         assert ours >= own - 1e-8
+
+
+def test_rounding_does_not_choose_how_groups_are_numbered() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.array([0, 1, 0, 1, 0, 1])
+    for _ in range(20):
+        points = [rng.normal(size=(6, 3)) + 9.0 * labels[:, None] for _ in range(4)]
+        found, _ = likeliest_in_all(points, np.full(4, 0.25), np.full(6, 5.0), np.stack([1 - labels, labels]), 2)
+        assert found.tolist() == labels.tolist()

@@ -65,7 +65,8 @@ def likeliest_in_all(
     starts = np.unique(starts, axis=0)
     books = _Books(np.broadcast_to(products, (len(starts), *products.shape)), weights, starts, n_groups)
     books.exchange()
-    best = int(books.values().argmax())
+    values = books.values()
+    best = int((values >= values.max() - _LITTLE).argmax())  # rounding must not choose how groups are numbered
     return books.labels[best], books.odds_against(best)
 
 

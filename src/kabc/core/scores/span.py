@@ -17,7 +17,7 @@ from kabc.core.arrays import Array
 
 _CLOSE = 1e-9  # of the length of a sample, that may be missing
 _WIDE = 32  # features; with fewer, coordinates save nothing
-_MOST = 0.8  # of the width: with more coordinates, features are taken as they are
+_MOST = 0.4  # of the width: with more coordinates, features are taken as they are
 _AT_ONCE = 16  # directions that are added together
 _NEW = 0.01  # of a direction, that must be new beside those added with it: what is left of others would not be exact
 
