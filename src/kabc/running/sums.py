@@ -55,10 +55,16 @@ class Summing:
 def summing_of(strategy: Strategy, sources: Sources | None, intake: Intake, ledger: Ledger) -> Summing | None:
     """How the samples of a strategy are summed where they are; None: they are drawn.
 
-    A study keeps all samples, so it draws them.
+    A study keeps all samples, so it draws them. A strategy of your own that changes `tell` alone has to see samples.
     """
-    kernel = strategy.sums_of if isinstance(strategy, TakesSums) else None
-    table = None if sources is None else sources.summing_table
+    if not isinstance(strategy, TakesSums) or _made_in(strategy, "tell") is not _made_in(strategy, "tell_sums"):
+        return None
+    kernel, table = strategy.sums_of, None if sources is None else sources.summing_table
     if kernel is None or table is None or not ledger.private:
         return None
     return Summing(kernel, table, intake)
+
+
+def _made_in(strategy: Strategy, method: str) -> type | None:
+    """The class that a method of a strategy comes from."""
+    return next((one for one in type(strategy).__mro__ if method in vars(one)), None)

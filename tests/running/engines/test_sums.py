@@ -107,6 +107,19 @@ def test_a_strategy_object_and_an_arm_that_runs_dry(client: Any, parquet: str) -
     assert_same(there, here)
 
 
+def test_a_strategy_that_changes_tell_alone_sees_all_samples(client: Any, parquet: str) -> None:
+    seen: list[int] = []
+
+    class Curious(Cluster):
+        def tell(self, samples: Any) -> None:
+            seen.extend(len(rows) for rows in samples.values())
+            super().tell(samples)
+
+    strategy = Curious(4, 1_000, 0.1, RandomFeatures(Gaussian(2.0), 32), comparisons="representatives")
+    kabc.cluster(parquet, values=["seconds", "size"], strategy=strategy, **QUESTION, executor=client)
+    assert seen == [1_000] * 4
+
+
 def test_it_ends_when_an_arm_has_no_more_rows(client: Any) -> None:
     rows = table(apart=0.0).iloc[:6_000]
     frame = dask_frames.from_pandas(rows, npartitions=2, sort=False)
