@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kabc.core.streams import rng_of, rngs_of
+from kabc.core.streams import Rounds, rng_of, rngs_of
 
 
 def numpys_own(seed: int, key: tuple[int, ...]) -> np.random.Generator:
@@ -38,3 +38,11 @@ def test_children_and_copies_are_those_of_numpy() -> None:
         assert pickle.loads(pickle.dumps(rng)).random() == numpys_own(4, key).random()
         assert [one.random() for one in rng.spawn(2)] == [one.random() for one in expected.spawn(2)]
         assert rng.spawn(1)[0].random() == expected.spawn(1)[0].random()  # the third child
+
+
+def test_streams_of_rounds_are_the_same_whatever_was_made_ahead() -> None:
+    rounds = Rounds(5)
+    for number in (1, 2, 3, 9, 10, 4, 2**32 - 2):
+        for arms in (range(12), (3, 7), range(5, 9), (20, 3), (), range(200)):
+            keys = [(arm, number) for arm in arms]
+            assert [rng.random() for rng in rounds.rngs(keys)] == [rng_of(5, *key).random() for key in keys]

@@ -35,8 +35,8 @@ def listen(now):
 
 def run(**limits):
     arms = [arm(9.0 * (i % 4)) for i in range(n_arms)]
-    maps = {"maps": [Scaled()]}
-    return kabc.cluster(arms, 4, seed=0, progress=False, strategy_options=maps, on_round=listen, **limits)
+    options = {"maps": [Scaled()]}
+    return kabc.cluster(arms, 4, seed=0, progress=False, strategy_options=options, on_round=listen, **limits)
 
 def shown(result):
     # what the page of `kabc serve` asks for, as it asks for it

@@ -26,13 +26,16 @@ def as_points(samples: ArrayLike) -> Array:  # -> (n, d)
             f"samples must be numbers, got {describe(samples)} (dtype {raw.dtype}); "
             "convert them, or use kabc.Hamming for categories and text"
         )
+    if raw.dtype == np.float64:
+        return _finite(two_dimensional(raw).copy())
     with np.errstate(over="ignore"):  # a long double beyond float64 becomes infinite, which is refused below
-        points = two_dimensional(raw).astype(np.float64)
-    return _finite(points)
+        return _finite(two_dimensional(raw).astype(np.float64))
 
 
 def as_array(samples: ArrayLike, dtype: Any = None) -> NDArray[Any]:
     """An array of any type: np.asarray, with ragged rows and masked values refused."""
+    if type(samples) is np.ndarray and dtype is None:  # most samples
+        return samples
     if np.ma.is_masked(samples):
         raise SampleError(
             f"samples have masked values: {describe(samples)}; "
@@ -77,8 +80,9 @@ def same_columns(x: NDArray[Any], y: NDArray[Any]) -> int:
 
 
 def _finite(points: Array) -> Array:
-    bad = ~np.isfinite(points)
-    if bad.any():
+    good = np.isfinite(points)
+    if not good.all():
+        bad = ~good
         row, column = (int(v) for v in np.argwhere(bad)[0])
         n_bad = int(bad.sum())
         raise SampleError(

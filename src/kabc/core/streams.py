@@ -21,6 +21,8 @@ _MASK = 0xFFFFFFFF
 _POOL = 4  # words that entropy is mixed into
 _STATE = 4  # words of 64 bits that seed a generator
 _FEW = 4  # keys below which one by one is as fast
+_AHEAD = 8  # rounds whose words are made together
+_MANY = 1024  # words of so many keys take as long as they are long
 
 Words = NDArray[np.uint32]
 
@@ -36,6 +38,23 @@ def rngs_of(seed: int, keys: Sequence[tuple[int, ...]]) -> Iterator[np.random.Ge
         return (rng_of(seed, *key) for key in keys)
     states = _states(seed, np.array(keys, dtype=np.uint32))
     return (_generator(seed, key, state) for key, state in zip(keys, states, strict=True))
+
+
+class Rounds:
+    """`rngs_of` of keys that end with a round. With few keys, the words of the next rounds are made at once, too."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._states: dict[tuple[int, ...], NDArray[np.uint64]] = {}  # by key
+
+    def rngs(self, keys: Sequence[tuple[int, ...]]) -> Iterator[np.random.Generator]:
+        """`rng_of` of each key, in order."""
+        if not all(key in self._states for key in keys):
+            if len(keys) * _AHEAD > _MANY or max(map(max, keys)) > _MASK - _AHEAD:
+                return rngs_of(self._seed, keys)
+            known = [(*key[:-1], key[-1] + later) for later in range(_AHEAD) for key in keys]
+            self._states = dict(zip(known, _states(self._seed, np.array(known, dtype=np.uint32)), strict=True))
+        return (_generator(self._seed, key, self._states[key]) for key in keys)
 
 
 class _Known(ISpawnableSeedSequence):

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -17,6 +17,7 @@ ShowLine = Callable[[str], None]  # shows one line of progress
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 0.5  # between two lines
+_SILENCE = nullcontext()
 _AGAIN_SECONDS = 5.0  # until the line of a step that still goes on is shown again
 
 
@@ -55,9 +56,15 @@ class Ticker:
                 self._shown = True
                 self._next = time.monotonic() + _LINE_SECONDS
 
+    def during(self, line: str | Callable[[], str]) -> AbstractContextManager[None]:
+        """A step that may take long: its line is shown while it lasts, not only before and after.
+
+        A function makes the line once it is shown.
+        """
+        return _SILENCE if self._show is None else self._during(line)
+
     @contextmanager
-    def during(self, line: str) -> Iterator[None]:
-        """A step that may take long: its line is shown while it lasts, not only before and after."""
+    def _during(self, line: str | Callable[[], str]) -> Iterator[None]:
         self._step = _Step(line, time.monotonic())
         self._still_at_it()
         if self._beat is not None:
@@ -94,9 +101,14 @@ class Ticker:
 class _Step:
     """What is under way, since when, and when to say so again."""
 
-    line: str
+    says: str | Callable[[], str]
     began: float
     again: float = 0.0
+
+    @property
+    def line(self) -> str:
+        """What is under way."""
+        return self.says() if callable(self.says) else self.says
 
 
 class Beat:

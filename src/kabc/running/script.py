@@ -207,10 +207,11 @@ class Rounds:
 
     def _does_without(self, strategy: Strategy, request: Request) -> bool:
         """Set aside arms that cannot give what is asked for; before the first round all arms without rows."""
-        if not isinstance(strategy, SetsAside):
-            return False
         asked = request if strategy.rounds else {**dict.fromkeys(range(len(self.intake)), 1), **request}
-        short = set(self.intake.too_small(asked)) - strategy.arms_set_aside
+        short = set(self.intake.too_small(asked))
+        if not short or not isinstance(strategy, SetsAside):
+            return False
+        short -= strategy.arms_set_aside
         if not short or any(self.intake.ends_the_run(arm) for arm in short):
             return False
         strategy.set_aside(short)

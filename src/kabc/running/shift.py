@@ -31,6 +31,7 @@ from kabc.study.tickets import Streams, keys_of
 LEASE_SECONDS = 60.0
 _EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
 _MOST_AT_ONCE = 500  # tickets
+_AT_ONCE = nullcontext()
 
 
 class Shift:
@@ -203,8 +204,8 @@ class Shift:
             self._heart.release([ticket.id])
             return
         # stopping it would leave out slow draws more often than others; a private run is over with it in any case
-        first = nullcontext() if self._heart is None else uninterrupted(self.show, DRAW_FIRST)
-        with first, self.show.during(self._line()):
+        first = _AT_ONCE if self._heart is None else uninterrupted(self.show, DRAW_FIRST)
+        with first, self.show.during(self._line):
             arm = self._begin(ticket)
             self.take(ticket, partial(arm.draw, ticket.count, *self._streams.of(ticket)))
 

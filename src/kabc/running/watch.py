@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kabc.arms.base import Arm
 from kabc.core.arrays import Array
-from kabc.core.evidence.exchangeability import Order, order_evidence
+from kabc.core.evidence.exchangeability import Order, orders_evidence
 from kabc.core.streams import rngs_of
 from kabc.core.words import counted, in_short, percent
 from kabc.results.values import Assumption
@@ -90,11 +90,13 @@ class Watch:
 
     def _thinned(self, arm: int, rows: Array) -> Array:  # (n, d) -> (m, d)
         """All of the first samples, then half as many of each doubling. Which ones does not depend on their values."""
-        numbers = self._heard[arm] + np.arange(len(rows))
+        before, most = self._heard[arm], max(0, self._most(rows.shape[1]) - self._kept[arm])
         self._heard[arm] += len(rows)
+        if self._heard[arm] <= self._dense:
+            return rows[:most]
+        numbers = before + np.arange(len(rows))
         steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
-        most = self._most(rows.shape[1]) - self._kept[arm]
-        return np.asarray(rows[numbers % steps == 0][: max(0, most)])
+        return np.asarray(rows[numbers % steps == 0][:most])
 
     def _most(self, columns: int) -> int:
         """Samples of an arm that are kept: with many arms few of each."""
@@ -165,9 +167,9 @@ class Watch:
         n_columns = min((one.shape[1] for one in rows.values()), default=0)
         live = [kept // self.block for arm, kept in enumerate(self._kept) if arm not in self._pools]
         common = min(live, default=max(self._kept))  # beyond it, what was drawn depends on the samples
-        orders = [self._order(rows, column, common) for column in range(n_columns)]
-        if not orders:
+        if not n_columns:
             return [], 0.0
+        orders = self._orders(rows, n_columns, common)
         share = math.log(n_columns)
         together = 0.0 if self._paired else max(0.0, max(order.log_together for order in orders) - share)
         logs = np.stack([order.log_evidence for order in orders]) - share  # (C, arms)
@@ -178,9 +180,11 @@ class Watch:
         ]
         return doubts, together
 
-    def _order(self, rows: Mapping[int, Array], column: int, common: int) -> Order:
-        rngs = rngs_of(self._seed, [(arm, column, 1) for arm in rows])
-        return order_evidence([one[:, column] for one in rows.values()], list(rngs), common)
+    def _orders(self, rows: Mapping[int, Array], n_columns: int, common: int) -> list[Order]:
+        columns = range(n_columns)
+        rngs = rngs_of(self._seed, [(arm, column, 1) for column in columns for arm in rows])
+        each = [[next(rngs) for _ in rows] for _ in columns]
+        return orders_evidence([[one[:, column] for one in rows.values()] for column in columns], each, common)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kabc.core.streams import rng_of, rngs_of
+from kabc.core.streams import Rounds, rng_of, rngs_of
 from kabc.storage.contract import NewTicket, Ticket
 from kabc.study.facts import Facts
 
@@ -64,6 +64,7 @@ class Streams:
         self._seed, self._facts = seed, facts
         self._next: Iterator[Ticket] = iter(())
         self._made: dict[int, np.random.Generator] = {}  # by ticket
+        self._rounds = Rounds(seed)
 
     def expect(self, tickets: Sequence[Ticket]) -> None:
         """These are drawn next, in about this order."""
@@ -74,7 +75,7 @@ class Streams:
         """The generators of a ticket, whether it was expected or not."""
         if ticket.id not in self._made:
             some = [one for one, _ in zip(self._next, range(_AT_ONCE), strict=False)]
-            made = rngs_of(self._seed, [(one.arm, one.round) for one in some])
+            made = self._rounds.rngs([(one.arm, one.round) for one in some])
             self._made |= {one.id: rng for one, rng in zip(some, made, strict=True)}
         own = self._made.pop(ticket.id, None)
         return generators_of(ticket, self._seed, self._facts) if own is None else (own,)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from kabc.core.evidence import exchangeability
-from kabc.core.evidence.exchangeability import order_evidence
+from kabc.core.evidence.exchangeability import order_evidence, orders_evidence
 
 Law = Callable[[int, np.random.Generator], NDArray[np.float64]]
 
@@ -127,3 +127,17 @@ def test_many_series_are_worked_off_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     whole = evidence()
     monkeypatch.setattr(exchangeability, "_AT_A_TIME", 1)
     np.testing.assert_allclose(evidence(), whole)
+
+
+@pytest.mark.parametrize("common", [0, 3, 40])
+def test_columns_at_once_are_columns_one_by_one(common: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    columns = [[np.round(rng.normal(size=n), 1) for n in (9, 20, 1, 14)] for _ in range(3)]
+    each = [order_evidence(some, np.random.default_rng(at).spawn(4), common) for at, some in enumerate(columns)]
+    for at_a_time in (4_000_000, 5_000):
+        monkeypatch.setattr("kabc.core.evidence.exchangeability._AT_A_TIME", at_a_time)
+        found = orders_evidence(columns, [np.random.default_rng(at).spawn(4) for at in range(3)], common)
+        for one, other in zip(found, each, strict=True):
+            np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-9, atol=1e-12)
+            assert (one.dependent == other.dependent).all()
+            assert one.log_together == pytest.approx(other.log_together, rel=1e-9, abs=1e-12)

@@ -119,3 +119,12 @@ def test_spaces_without_trust_have_no_say() -> None:
             for labels in (found, starts[number])
         )
         assert ours >= own - 1e-8
+
+
+def test_rounding_does_not_choose_how_groups_are_numbered() -> None:
+    rng, labels = np.random.default_rng(0), np.array([0, 1, 2, 0, 1, 2, 0, 0, 1, 2, 1])
+    starts = np.stack([(labels + 1) % 3, labels, 2 - labels])
+    for _ in range(100):
+        points = [rng.normal(size=(len(labels), 3)) + 9.0 * labels[:, None] for _ in range(4)]
+        found, _ = likeliest_in_all(points, np.full(4, 0.25), rng.uniform(5, 9, len(labels)), starts, 3)
+        assert found.tolist() == labels.tolist()

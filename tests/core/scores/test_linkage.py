@@ -43,7 +43,7 @@ def test_many_points_have_the_same_groups_as_few(
 ) -> None:
     points = list(np.random.default_rng(0).normal(size=(4, 30, 2)))
     few = linked(points, 4, method)
-    monkeypatch.setattr(module, "_FEW", 0)
+    monkeypatch.setattr(module, "FEW", 0)
     many = linked(points, 4, method)
     assert [numbered(labels) for labels in many.tolist()] == [numbered(labels) for labels in few.tolist()]
 

@@ -1,4 +1,4 @@
-"""Whitening by a tridiagonal form is whitening by eigenvalues and eigenvectors, which are used here."""
+"""Whitening by triangles is whitening by eigenvalues and eigenvectors, which are used here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kabc.core.scores.whitening import Whitening, solved
+from kabc.core.scores.whitening import whitenings
 
 Array = NDArray[np.float64]
 RIDGES = (1e-3, 1e-2, 1e-1)
@@ -34,6 +34,11 @@ def close(found: Array, expected: Array) -> bool:
 
 CASES = {
     "one column": covariance(1, 9),
+    "many columns": covariance(90, 200),
+    "many columns, one eigenvalue": 3.0 * np.eye(60),
+    "many columns in two parts": np.kron(np.eye(2), covariance(40, 12)),
+    "many columns of nothing": np.zeros((50, 50)),
+    "many columns, eigenvalues close to each other": np.diag(1 - 1e-4 * np.arange(100)),
     "two columns": covariance(2, 9),
     "some": covariance(20, 200),
     "more columns than samples": covariance(40, 12),
@@ -50,15 +55,20 @@ def test_products_and_directions_are_those_of_the_inverse(name: str, ridge: floa
     table = CASES[name]
     points = np.random.default_rng(2).normal(size=(n_points, len(table)))
     inverse, noise = by_eigenvalues(table, ridge)
-    made = Whitening(table, min(RIDGES))
-    factor = made.factors([ridge])[0]
-    whitened = solved(factor, made.turned(points))
+    made = whitenings(table, RIDGES)[RIDGES.index(ridge)]
+    whitened = made.whitened(points)
     assert close(whitened @ whitened.T, points @ inverse @ points.T)
-    assert close(made.turned_back(solved(factor, whitened, transposed=True)), points @ inverse)
-    assert made.noise(ridge) == pytest.approx(noise, rel=1e-9, abs=1e-12)
+    assert close(made.turned_back(whitened), points @ inverse)
+    assert made.noise == pytest.approx(noise, rel=1e-9, abs=1e-12)
+
+
+def test_what_rounding_makes_negative_counts_as_0_if_it_may_be_rounding() -> None:
+    table = np.diag([1.0, -1e-6])
+    assert whitenings(table, [1e-3], size=1e6)[0].factor[1, 1] ** 2 == pytest.approx(1e-3, rel=1e-12)
+    assert whitenings(table, [1e-3], size=1.0)[0].factor[1, 1] ** 2 == pytest.approx(1e-3 - 1e-6, rel=1e-12)
 
 
 def test_it_can_be_kept() -> None:
-    made = Whitening(CASES["some"], 1e-3)
+    (made,) = whitenings(CASES["some"], [1e-3])
     points = np.eye(20)
-    assert np.array_equal(pickle.loads(pickle.dumps(made)).turned(points), made.turned(points))
+    assert np.array_equal(pickle.loads(pickle.dumps(made)).whitened(points), made.whitened(points))

@@ -47,6 +47,7 @@ def test_parts_can_be_computed_anywhere_and_in_any_order(many: int, monkeypatch:
     at_once = played(None)
     monkeypatch.setattr(learning, "_IN_PART", 12)
     monkeypatch.setattr(learning, "_AT_ONCE", 12)
+    monkeypatch.setattr(learning, "_OVER_CORE", 1)
     n_parts = 0
 
     def counted(function: Any, common: Any, parts: Iterable[Any]) -> Iterator[tuple[Any, Any]]:

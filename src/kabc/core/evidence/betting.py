@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.errors import SettingsError
 
 LOG_2 = math.log(2)
@@ -67,7 +67,7 @@ class Pooled:
 
     top: Array
     total: Array
-    size: int  # m
+    size: int | Index  # m
 
     def at(self, *places: Any) -> Pooled:
         """These entries of many sums."""
@@ -81,6 +81,14 @@ def pooled(ys: Array, axis: int) -> Pooled:  # (..., m, ...)
     return Pooled(top, np.exp(ys - np.expand_dims(top, axis)).sum(axis=axis), ys.shape[axis])
 
 
+def pooled_parts(ys: Array, starts: Index, axis: int) -> Pooled:  # (..., m, ...), (P,) -> (..., P, ...)
+    """The same for parts that follow each other along this axis; `starts` are their first samples."""
+    ys, sizes = _scores(ys), np.diff(starts, append=ys.shape[axis])
+    top = np.maximum.reduceat(ys, starts, axis=axis)
+    total = np.add.reduceat(np.exp(ys - np.repeat(top, sizes, axis=axis)), starts, axis=axis)
+    return Pooled(top, total, sizes.reshape(-1, *[1] * (ys.ndim - 1 - axis)))
+
+
 def log_one_vs_pooled(x: Array, ys: Pooled) -> Array:  # (...,), (...,) -> (...,)
     """The same bet, against samples that were summed up before."""
     x = _scores(x)
@@ -90,7 +98,7 @@ def log_one_vs_pooled(x: Array, ys: Pooled) -> Array:  # (...,), (...,) -> (...,
     top = np.maximum(x, ys.top)
     own = x - top
     total = np.exp(own) + np.exp(ys.top - top) * ys.total  # >= 1
-    return np.asarray(math.log(ys.size + 1) + own - np.log(total))
+    return np.asarray(np.log(ys.size + 1) + own - np.log(total))
 
 
 def log_of_arm(x: Array, m: Array) -> Array:  # (...,), (...,) -> (...,)
@@ -160,8 +168,8 @@ def told_apart(running_maximum: Array, n_arms: int, delta: float) -> NDArray[np.
 
 def _scores(values: Array) -> Array:
     """Finite scores. A change depends only on the value of a score, not on its arm, so the result is still a score."""
-    values = np.asarray(values, dtype=np.float64)
-    return np.clip(np.where(np.isnan(values), 0.0, values), -HUGE, HUGE)
+    values = np.minimum(np.maximum(np.asarray(values, dtype=np.float64), -HUGE), HUGE)  # NaN stay
+    return values if math.isfinite(values.sum()) else np.where(np.isnan(values), 0.0, values)
 
 
 def _check_weights(log_weights: Array, n_experts: int) -> None:

@@ -122,14 +122,20 @@ class _Experts:
         own = np.take_along_axis(self._matched(), places[:, None, None, :], axis=3)  # (E, A, b, K)
         bets = self._against(own, np.broadcast_to(claimed, self.groups.shape))
         out = np.zeros((len(bets), len(claimed), n_groups))
-        for group in np.unique(claimed[claimed >= 0]).tolist():
-            members = betting.pooled(-bets[:, claimed == group], axis=1)  # u_own - u_group at samples of the group
-            others = members.at(slice(None), slice(None), claimed)  # (E, b, A)
-            out[:, :, group] = betting.log_one_vs_pooled(bets[..., group].transpose(0, 2, 1), others).sum(axis=1)
+        order = np.argsort(claimed, kind="stable")[np.count_nonzero(claimed < 0) :]  # group after group
+        groups, starts = np.unique(claimed[order], return_index=True)
+        if len(groups):
+            members = betting.pooled_parts(-bets[:, order], starts, axis=1)  # u_own - u_group at samples of the group
+            others = members.at(slice(None), slice(None), slice(None), claimed)  # (E, P, b, A)
+            mine = bets.transpose(0, 3, 2, 1)[:, groups]
+            out[:, :, groups] = betting.log_one_vs_pooled(mine, others).sum(axis=2).transpose(0, 2, 1)
         out[:, np.arange(len(claimed)), claimed] = 0.0
         return out
 
     def _matched(self) -> Array:  # (E, A, b, G)
+        n_arms = len(self.starts) - 1
+        if self.scores.shape[1] == n_arms * self.base:
+            return self.scores.reshape(len(self.scores), n_arms, self.base, -1)
         return np.asarray(self.scores[:, self.starts[:-1, None] + np.arange(self.base)])
 
     def _against(self, own: Array, groups: Index) -> Array:  # (E, A, b, G), (E, A) -> (E, A, b, G)
@@ -138,7 +144,7 @@ class _Experts:
 
     def _capped(self, bets: Array) -> Array:  # (E, ...) -> (E, ...)
         caps = self.caps.reshape(-1, *[1] * (bets.ndim - 1))
-        return np.asarray(np.clip(bets, -caps, caps))
+        return np.asarray(np.minimum(np.maximum(bets, -caps), caps))
 
     def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (E, K)
         """For each claimed group, the expert's group of most of its sampled arms. Any group if none was sampled."""

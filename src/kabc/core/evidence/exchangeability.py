@@ -63,20 +63,46 @@ def order_evidence(
     All together bet on the first `common` samples of each series. Lengths beyond that may depend on the samples.
     No bet is made on the first `known` samples of a series: later ones are compared with them.
     """
+    return orders_evidence([series], [rngs], common, known)[0]
+
+
+def orders_evidence(
+    columns: Sequence[Sequence[NDArray[Any]]],
+    rngs: Sequence[Sequence[np.random.Generator]],
+    common: int,
+    known: Sequence[int] | None = None,
+) -> list[Order]:  # C columns of S series (n,)
+    """`order_evidence` of each column of the same samples, some at a time."""
+    longest = max((len(one) for one in columns[0]), default=0) if columns else 0
+    step = max(1, _AT_A_TIME // max(1, len(columns[0]) * longest * _N_EXPERTS)) if columns else 1
+    some = [slice(start, start + step) for start in range(0, len(columns), step)]
+    return [order for part in some for order in _orders(columns[part], rngs[part], common, known)]
+
+
+def _orders(
+    columns: Sequence[Sequence[NDArray[Any]]],
+    rngs: Sequence[Sequence[np.random.Generator]],
+    common: int,
+    known: Sequence[int] | None,
+) -> list[Order]:
+    each = [rng for some in rngs for rng in some]
+    series, n_series = [one for some in columns for one in some], len(columns[0])
     found, dependent = np.zeros(len(series)), np.zeros(len(series), dtype=bool)
-    shared = _Shared(min(common, max(map(len, series), default=0), _AT_A_TIME // (max(len(series), 1) * _N_EXPERTS)))
+    length = min(common, max(map(len, series), default=0), _AT_A_TIME // (max(n_series, 1) * _N_EXPERTS))
+    shared = _Shared(length, len(columns), n_series)
     by_length = sorted(range(len(series)), key=lambda i: len(series[i]))
     while by_length:
         longest = max(len(series[by_length[-1]]), 1)
         many = max(1, _AT_A_TIME // (longest * _N_EXPERTS))
         chosen, by_length = by_length[-many:], by_length[:-many]
-        steps = [_ranked(series[i], rngs[i]) for i in chosen]
+        steps = [_ranked(series[i], each[i]) for i in chosen]
         factors = _factors(steps, longest)
         for place, i in enumerate(chosen):
-            factors[: 0 if known is None else known[i], place] = 1.0
+            factors[: 0 if known is None else known[i % n_series], place] = 1.0
         found[chosen], dependent[chosen] = _wealth(factors)
-        shared.add(factors)
-    return Order(np.minimum(found, _LOG_MOST), dependent, min(shared.log_wealth(), _LOG_MOST))
+        shared.add(chosen, factors)
+    parts = (np.split(values, len(columns)) for values in (np.minimum(found, _LOG_MOST), dependent))
+    return [Order(*one) for one in zip(*parts, np.minimum(shared.log_wealth(), _LOG_MOST).tolist(), strict=True)]
 
 
 # ---------------------------------------------------------------- ranks
@@ -91,21 +117,20 @@ def _ranked(values: NDArray[Any], rng: np.random.Generator) -> Array:  # (n,) ->
     ties, within = rng.random(n), rng.random(n)
     ranks = np.empty(n, dtype=np.int64)
     ranks[np.lexsort((ties, values))] = np.arange(n)  # NaN come last
-    steps = np.full((5, n), -1.0)
-    steps[1] = within
     rank: list[int] = ranks.tolist()
     time_of = np.argsort(ranks).tolist()
     earlier: list[int] = []  # sorted
+    slots, before, left, right = [-1] * n, [-1] * n, [-1] * n, [-1] * n
     place = -1  # of the sample before
     for now, own in enumerate(rank):
-        steps[2, now] = place
-        for row, side in ((3, place - 1), (4, place + 1)):
-            if now > 1 and 0 <= side < now:
-                steps[row, now] = bisect_left(earlier, rank[time_of[earlier[side]] + 1])
-        place = bisect_left(earlier, own)
-        steps[0, now] = place
+        before[now] = place
+        if now > 1 and place > 0:
+            left[now] = bisect_left(earlier, rank[time_of[earlier[place - 1]] + 1])
+        if now > 1 and place + 1 < now:
+            right[now] = bisect_left(earlier, rank[time_of[earlier[place + 1]] + 1])
+        place = slots[now] = bisect_left(earlier, own)
         earlier.insert(place, own)
-    return steps
+    return np.array([slots, within, before, left, right])
 
 
 # ---------------------------------------------------------------- bets
@@ -191,30 +216,30 @@ def _first_weights() -> Array:  # (E,)
 
 
 class _Shared:
-    """One wealth for all series: sample n of each series is bet on with weights learned on samples 1 to n - 1 of all.
+    """One wealth for all series of a column: sample n of each is bet on with weights learned on the samples before.
 
     What one series shows pays for the bets on the others, so few samples of many series are enough.
     """
 
-    def __init__(self, length: int) -> None:
-        self._factors: list[Array] = []
-        self._length = length
+    def __init__(self, length: int, n_columns: int, n_series: int) -> None:
+        self._factors = np.ones((length, n_columns * n_series, _N_EXPERTS))
+        self._shape = (length, n_columns, n_series, _N_EXPERTS)
 
-    def add(self, factors: Array) -> None:  # (T, S, E)
-        """Some of the series."""
-        self._factors.append(factors[: self._length].copy())  # a slice would keep all of them in memory
+    def add(self, chosen: Sequence[int], factors: Array) -> None:  # (T, S', E)
+        """Some of the series; 1 after the end of a series."""
+        length = min(len(self._factors), len(factors))
+        self._factors[:length, chosen] = factors[:length]
 
-    def log_wealth(self) -> float:
-        """The largest so far."""
-        log_wealth, most = 0.0, 0.0
-        first = _first_weights()
-        weights = first
-        for now in range(self._length):
-            factors = np.concatenate([one[now] for one in self._factors if now < len(one)])  # (S, E)
-            log_wealth += float(np.log(factors @ weights).sum())  # (19.5)
-            most = max(most, log_wealth)
-            with np.errstate(divide="ignore"):
-                log_weights = np.log(weights) + np.log(factors).sum(axis=0)
-            weights = np.exp(log_weights - log_weights.max())
-            weights = (1 - _SHARE) * weights / weights.sum() + _SHARE * first
-        return most
+    def log_wealth(self) -> Array:  # (C,)
+        """The largest so far, of each column."""
+        factors, first = self._factors.reshape(self._shape), _first_weights()
+        with np.errstate(divide="ignore"):
+            won = np.log(factors).sum(axis=2)  # (T, C, E)
+        weights = np.tile(first, (self._shape[1], 1))
+        gains = np.zeros((len(factors) + 1, len(weights)))
+        for now, factor in enumerate(factors):  # (C, S, E)
+            gains[now + 1] = np.log(factor @ weights[:, :, None]).sum(axis=(1, 2))  # (19.5)
+            log_weights = np.log(weights) + won[now]
+            weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+            weights = (1 - _SHARE) * weights / weights.sum(axis=1, keepdims=True) + _SHARE * first
+        return np.asarray(gains.cumsum(axis=0).max(axis=0))

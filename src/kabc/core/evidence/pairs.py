@@ -176,8 +176,11 @@ class Evidence:
         """A block with other columns: those that it has, and the other side of pairs whose one arm has a column."""
         out = np.full((self.n_arms, len(compared)), empty, dtype=block.dtype)
         out[self.compared] = block[compared].T
-        _, here, there = np.intersect1d(compared, self.compared, assume_unique=True, return_indices=True)
-        out[:, here] = block[:, there]
+        place = np.full(self.n_arms, -1, dtype=np.intp)
+        place[self.compared] = np.arange(len(self.compared))
+        there = place[compared]
+        here = np.flatnonzero(there >= 0)
+        out[:, here] = block[:, there[here]]
         return out
 
     @property

@@ -5,7 +5,7 @@
 | phi    | a feature map | features of a sample, (D,)                                                 |
 | m_g    | `means`       | mean feature of provisional group g                                        |
 | C      | `_covariance` | pooled covariance within arms, (D, D)                                      |
-| gamma  | `ridges`      | ridge strengths; one decomposition of C serves them all (`whitening.py`)   |
+| gamma  | `RIDGES`      | ridges, in units of the largest eigenvalue of C (`whitening.py`)           |
 | u_g(x) | `scores`      | <phi(x) - m_g / 2, (C + gamma)^-1 m_g>                                     |
 
 u_g - u_h = <phi - (m_g + m_h)/2, (C + gamma)^-1 (m_g - m_h)> is the kernel discriminant of anytime testing. Arms of one
@@ -23,7 +23,7 @@ from kabc.core.arrays import Array, Index
 from kabc.core.scores.grouping import likeliest
 from kabc.core.scores.maps import FeatureMap
 from kabc.core.scores.span import Span
-from kabc.core.scores.whitening import Whitening, solved
+from kabc.core.scores.whitening import Whitening, whitenings
 
 RIDGES = (1e-3, 1e-2, 1e-1)
 _FEW = 1 << 14  # arms times samples, below which a table of who drew what is multiplied
@@ -47,21 +47,19 @@ class Space:
     """The features as one ridge sees them: whitened up to the ridge, in r coordinates of their span (`span.py`)."""
 
     means: Array  # (N, r), whitened means of the arms
-    ridge: float
     whitening: Whitening
-    factor: Array  # (2, r), of the ridge
     basis: Array | None  # (D, r); None: features are their own coordinates
 
     @property
     def noise(self) -> float:
         """The mean squared length of one whitened sample."""
-        return self.whitening.noise(self.ridge)
+        return self.whitening.noise
 
     def whitened(self, features: Array) -> tuple[Array, Array]:  # (n, D) -> (n, r), (n,)
         """Features in this space, and the square of the part of them that is outside of the span."""
         inside = features if self.basis is None else features @ self.basis
         beyond = np.maximum(np.square(features).sum(axis=1) - np.square(inside).sum(axis=1), 0.0)
-        return solved(self.factor, self.whitening.turned(inside)), beyond / (self.ridge * self.whitening.unit)
+        return self.whitening.whitened(inside), beyond / self.whitening.gamma
 
     def directions(self, points: Array) -> Array:  # (k, r) -> (D, k)
         """Features times these directions are the products of whitened features with these whitened points."""
@@ -70,8 +68,7 @@ class Space:
 
 def directions(spaces: Sequence[Space], points: Sequence[Array]) -> Array:  # (k_s, r) for each space -> (D, sum k)
     """The directions of points in several spaces of one learner."""
-    solutions = [solved(space.factor, some, transposed=True) for space, some in zip(spaces, points, strict=True)]
-    found = spaces[0].whitening.turned_back(np.concatenate(solutions)).T
+    found = np.concatenate([one.whitening.turned_back(some) for one, some in zip(spaces, points, strict=True)]).T
     return found if spaces[0].basis is None else spaces[0].basis @ found
 
 
@@ -131,13 +128,11 @@ class Moments:
 
     def _made_spaces(self) -> list[Space]:
         assert self._span is not None
+        assert self._squares is not None
         means, basis = self._means(), self._span.basis
-        whitening = Whitening(self._covariance(means), min(RIDGES))
-        turned = whitening.turned(means)
-        return [
-            Space(solved(factor, turned), ridge, whitening, factor, basis)
-            for ridge, factor in zip(RIDGES, whitening.factors(RIDGES), strict=True)
-        ]
+        size = float(self._squares.diagonal().max()) / max(1.0, float(self.counts.sum()))
+        made = whitenings(self._covariance(means), RIDGES, size)
+        return [Space(one.whitened(means), one, basis) for one in made]
 
     def _means(self) -> Array:  # (N, D)
         assert self._sums is not None
@@ -149,6 +144,13 @@ class Moments:
         within = self._squares - self._sums.T @ means
         within /= max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
         return within
+
+
+def scores_of(scorers: Sequence[Scorer], features: Array) -> Array:  # (n, D) -> (R, n, G)
+    """u_g of each sample by several scorers of one learner, which have as many groups."""
+    weights = np.concatenate([one.weights for one in scorers], axis=1)
+    made = (features @ weights).reshape(len(features), len(scorers), -1)
+    return np.asarray((made - np.stack([one.offsets for one in scorers])).transpose(1, 0, 2))
 
 
 def scorers_of(
@@ -166,8 +168,9 @@ def scorers_of(
     weights = (labels[:, None, :] == np.arange(int(labels.max()) + 1)[:, None]) * counts  # (S, G, N)
     shares = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1)
     free = np.flatnonzero((counts > 0) & (labels[0] < 0))
-    by_learner = zip(learners, *(np.split(every, len(learners)) for every in (labels, shares)), strict=True)
-    return [scorer for one, own, parts in by_learner for scorer in _scorers(one.spaces(), own, parts, free)]
+    by_learner = (every.reshape(len(learners), -1, *every.shape[1:]) for every in (labels, shares))
+    each = zip(learners, *by_learner, strict=True)
+    return [scorer for one, own, parts in each for scorer in _scorers(one.spaces(), own, parts, free)]
 
 
 def groups_of(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index: 
 
 
 def _likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:
-    products = np.stack([_products(some, weights) for some in points])
+    products = _products(points, weights)
     by_ward, by_average = np.split(linked(points, n_groups, "ward", "average"), 2)
     other = np.flatnonzero(_differ(by_ward, by_average))
     spaces = np.concatenate([np.arange(len(points)), other])
@@ -60,18 +61,21 @@ def likeliest_in_all(
     Log likelihoods are averaged, each space with its trust. The odds are those of all groups that one move, or two arms
     that change places, would make.
     """
-    products = sum((one * _products(some, weights) for one, some in zip(trust, points, strict=True)), np.zeros(()))
+    products = (trust[:, None, None] * _products(points, weights)).sum(axis=0)
     starts = np.unique(starts, axis=0)
     books = _Books(np.broadcast_to(products, (len(starts), *products.shape)), weights, starts, n_groups)
     books.exchange()
-    best = int(books.values().argmax())
+    values = books.values()
+    best = int((values >= values.max() - _LITTLE).argmax())  # rounding must not choose how groups are numbered
     return books.labels[best], books.odds_against(best)
 
 
-def _products(points: Array, weights: Array) -> Array:  # (n, D), (n,) -> (n, n)
+def _products(points: Sequence[Array], weights: Array) -> Array:  # S of (n, D), (n,) -> (S, n, n)
     """n_i n_j <z_i, z_j>."""
-    sums = weights[:, None] * (points - weights / weights.sum() @ points)
-    return np.asarray(sums @ sums.T)
+    side_by_side = np.concatenate(points, axis=1)
+    sums = weights[:, None] * (side_by_side - (weights / weights.sum()) @ side_by_side)
+    ends = np.cumsum([some.shape[1] for some in points]).tolist()
+    return np.stack([sums[:, i:j] @ sums[:, i:j].T for i, j in pairwise([0, *ends])])
 
 
 def _differ(some: Index, others: Index) -> Mask:  # (S, n), (S, n) -> (S,)

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.errors import SettingsError
 from kabc.core.kernels import Gaussian, median_distance
 from kabc.core.samples import describe
@@ -207,8 +207,14 @@ class Products(Derived):
         return replace(self, base=past.base)
 
     def of(self, values: Array) -> Array:
-        i, j = np.triu_indices(values.shape[1])
+        i, j = _two_of(values.shape[1])
         return np.concatenate([values, values[:, i] * values[:, j]], axis=1)
+
+
+@lru_cache(maxsize=16)
+def _two_of(columns: int) -> tuple[Index, Index]:
+    """All choices of two columns, the same one twice included."""
+    return np.triu_indices(columns)
 
 
 @dataclass(frozen=True)

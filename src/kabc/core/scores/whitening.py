@@ -1,20 +1,21 @@
-"""Whitening with several ridges from one decomposition of a covariance.
+"""Whitening with several ridges.
 
-| symbol | here     | meaning                                                                            |
-|--------|----------|------------------------------------------------------------------------------------|
-| C      |          | a covariance, (D, D)                                                               |
-| Q, T   |          | C = Q T Q', T tridiagonal, Q a product of reflections (LAPACK's sytrd)             |
-| gamma  | `ridge`  | times the largest eigenvalue of C                                                  |
-| B      |          | lower bidiagonal, B B' = T + gamma                                                 |
+| symbol | here      | meaning                                                                            |
+|--------|-----------|------------------------------------------------------------------------------------|
+| C      |           | a covariance, (D, D)                                                               |
+| gamma  | `gamma`   | a ridge times the largest eigenvalue of C                                          |
+| L      | `factor`  | lower triangle, L L' = C + gamma (Cholesky)                                        |
 
-x -> B^-1 Q' x makes (x, y) -> x' (C + gamma)^-1 y the usual product. T takes a fifth of the time of eigenvectors, and B
-of each ridge next to none.
+x -> L^-1 x makes (x, y) -> x' (C + gamma)^-1 y the usual product. A factor for each ridge takes less time than one
+decomposition that serves them all. The largest eigenvalue comes from Lanczos' method, to the last digits.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ from kabc.core.arrays import Array
 
 _SMALLEST = 1e-12  # eigenvalue that still counts as the largest one
 _ROUNDING = 1e-9  # a negative eigenvalue of this part of the smallest ridge changes nothing that matters
-_AT_ONCE = 32  # reflections; pays off for as many points
+_ERROR = 1e3 * float(np.finfo(np.float64).eps)  # of a sum of products, over their size: more than there ever is
+_FEW = 40  # columns; of fewer, all eigenvalues take less time
+_STEPS, _EVERY = 64, 4  # of Lanczos' method, most of them, and between two looks at what is gained
+_GAINED = 1e-13  # of the largest eigenvalue, that may still be gained
 
 
 @cache
@@ -33,66 +37,116 @@ def _lapack() -> Any:
     return lapack
 
 
+@cache
+def _blas() -> Any:
+    from scipy.linalg import blas  # loaded on first use
+
+    return blas
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Whitening:
-    """A covariance, ready for all ridges. Eigenvalues that rounding has made negative count as 0."""
+    """A covariance with one ridge."""
 
-    def __init__(self, covariance: Array, smallest_ridge: float) -> None:  # (D, D)
-        self._width = len(covariance)
-        self._reduce(covariance)
-        if _lapack().dpttrf(self._diagonal + _ROUNDING * smallest_ridge * self.unit, self._beside)[2]:
-            values, vectors = np.linalg.eigh(covariance)
-            self._reduce((vectors * np.maximum(values, 0.0)) @ vectors.T)
+    factor: Array  # (D, D), L; what is above the diagonal does not count
+    gamma: float
 
-    def _reduce(self, covariance: Array) -> None:
-        wide = np.pad(covariance, (0, self._wider)) if self._wider else covariance
-        n, by_number = len(wide), 2
-        reduced, self._diagonal, self._beside, self._tau, _ = _lapack().dsytrd(wide.T, lower=1, lwork=_AT_ONCE * n)
-        # All but the first row and the last column, without a copy: in memory a column ends where the next one starts.
-        self._reflections = reduced.ravel(order="F")[1 : 1 + n * (n - 1)].reshape(n, n - 1, order="F")
-        largest = _lapack().dstebz(self._diagonal, self._beside, by_number, 0.0, 0.0, n, n, 0.0, "B")[1][0]
-        self.unit = max(float(largest), _SMALLEST)
-
-    @property
-    def _wider(self) -> int:
-        """Columns of zeros to add: these routines take two columns at least."""
-        return max(0, 2 - self._width)
-
-    def turned(self, points: Array) -> Array:  # (n, D) -> (n, D)
-        """Q' of each point."""
-        return self._reflected(np.pad(points, ((0, 0), (0, self._wider))) if self._wider else points, "T")
+    def whitened(self, points: Array) -> Array:  # (n, D) -> (n, D)
+        """L^-1 of each point."""
+        return np.asarray(_lapack().dtrtrs(self.factor, points.T, lower=1)[0].T, dtype=np.float64)
 
     def turned_back(self, points: Array) -> Array:  # (n, D) -> (n, D)
-        """Q of each point."""
-        return self._reflected(points, "N")[:, : self._width]
+        """L'^-1 of each point: a product with it is the product of what is whitened with the point."""
+        return np.asarray(_lapack().dtrtrs(self.factor, points.T, lower=1, trans=1)[0].T, dtype=np.float64)
 
-    def _reflected(self, points: Array, which: str) -> Array:
-        at_once = _AT_ONCE if len(points) >= _AT_ONCE else 1
-        room = at_once * len(points) + (at_once > 1) * 65 * 64  # LAPACK keeps a table of 65 x 64 numbers
-        found = points.copy()  # the first column is not reflected
-        found[:, 1:] = _lapack().dormqr("L", which, self._reflections, self._tau, points.T[1:], max(1, room))[0].T
-        return found
-
-    def factors(self, ridges: Sequence[float]) -> list[Array]:  # (2, D) each
-        """B of each ridge, as LAPACK keeps it: the diagonal, and the numbers below."""
-        made = np.zeros((len(ridges), len(self._diagonal), 2))
-        for one, ridge in zip(made, ridges, strict=True):
-            one[:, 0], one[:-1, 1], _ = _lapack().dpttrf(self._diagonal + ridge * self.unit, self._beside)
-        np.sqrt(made[:, :, 0], out=made[:, :, 0])
-        made[:, :-1, 1] *= made[:, :-1, 0]
-        return [one.T for one in made]
-
-    def noise(self, ridge: float) -> float:
+    @property
+    def noise(self) -> float:
         """The mean squared length of a whitened sample: the trace of C (C + gamma)^-1."""
-        diagonal, beside = self._diagonal + ridge * self.unit, self._beside
-        # A diagonal entry of the inverse of T + gamma is one over p + q less the entry itself, where p and q are the
-        # pivots of elimination from above and from below.
-        from_above, _, _ = _lapack().dpttrf(diagonal, beside)
-        from_below, _, _ = _lapack().dpttrf(diagonal[::-1], beside[::-1])
-        inverse = 1 / (from_above + from_below[::-1] - diagonal)
-        return float(len(diagonal) - ridge * self.unit * inverse.sum())
+        n = len(self.factor)
+        return n - self.gamma * _inverse_square(self.factor, n // 2 if n > _FEW else n)
 
 
-def solved(factor: Array, points: Array, *, transposed: bool = False) -> Array:  # (2, D), (n, D) -> (n, D)
-    """B^-1 of each point; or that of its transpose."""
-    found = _lapack().dtbtrs(factor, points.T, uplo="L", trans="T" if transposed else "N")[0].T
-    return np.asarray(found, dtype=np.float64)
+def whitenings(covariance: Array, ridges: Sequence[float], size: float = math.inf) -> list[Whitening]:  # (D, D)
+    """One for each ridge. Eigenvalues that rounding has made negative count as 0.
+
+    `size` is that of the numbers that the covariance is a difference of: rounding is as large as it makes them.
+    """
+    unit = _largest(covariance)
+    little = _ROUNDING * min(ridges) * unit
+    if _ERROR * size > little and _factor(covariance, little) is None:
+        values, vectors = np.linalg.eigh(covariance)
+        covariance = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    found = []
+    for ridge in ridges:
+        factor = _factor(covariance, ridge * unit)
+        assert factor is not None
+        found.append(Whitening(factor, ridge * unit))
+    return found
+
+
+def _factor(covariance: Array, gamma: float) -> Array | None:  # (D, D) -> (D, D)
+    """L; None if C + gamma is not positive."""
+    made = covariance.T.copy(order="F")
+    made.ravel(order="K")[:: len(made) + 1] += gamma
+    factor, failed = _lapack().dpotrf(made, lower=1, clean=0, overwrite_a=1)
+    return None if failed else np.asarray(factor, dtype=np.float64)
+
+
+def _inverse_square(factor: Array, n: int) -> float:  # (D, D)
+    """The sum of all squares in L^-1. The first n columns, and the others, are inverted by themselves: it is faster."""
+    first = _inverse(factor[:n, :n])
+    found = np.vdot(first.T, first.T)
+    if n < len(factor):
+        last = _inverse(factor[n:, n:])
+        beside = last @ (factor[n:, :n] @ first)
+        found += np.vdot(last.T, last.T) + np.vdot(beside, beside)
+    return float(found)
+
+
+def _inverse(factor: Array) -> Array:  # (D, D) -> (D, D)
+    return np.asarray(_lapack().dtrtrs(factor, np.eye(len(factor)).T, lower=1, overwrite_b=1)[0], dtype=np.float64)
+
+
+def _largest(covariance: Array) -> float:  # (D, D)
+    """The largest eigenvalue."""
+    found = None if len(covariance) < _FEW else _by_lanczos(covariance)
+    return max(float(np.linalg.eigvalsh(covariance)[-1]) if found is None else found, _SMALLEST)
+
+
+def _by_lanczos(covariance: Array) -> float | None:  # (D, D)
+    """The largest eigenvalue of the covariance in a small space of its own making; None if it would take too long."""
+    blas, top, gain = _blas(), 0.0, 0.0
+    point, before, beside = _start(len(covariance)), None, 0.0
+    diagonal, off_diagonal = np.zeros(_STEPS), np.zeros(_STEPS)
+    for step in range(_STEPS):
+        moved = blas.dsymv(1.0, covariance.T, point)
+        if before is not None:
+            moved = blas.daxpy(before, moved, a=-beside)
+        diagonal[step] = blas.ddot(point, moved)
+        moved = blas.daxpy(point, moved, a=-diagonal[step])
+        off_diagonal[step] = beside = blas.dnrm2(moved)
+        if step % _EVERY == _EVERY - 1 or beside == 0:
+            last, top = top, _top(diagonal[: step + 1], off_diagonal[:step])
+            last_gain, gain = gain, max(top - last, 0.0)
+            # what is gained falls faster and faster: the next gain is smaller in this proportion at least
+            if gain * (min(1.0, gain / last_gain) if last_gain > 0 else 1.0) <= _GAINED * top or beside == 0:
+                return top
+        before, point = point, moved / beside
+    return None
+
+
+def _top(diagonal: Array, beside: Array) -> float:  # (n,), (n - 1,)
+    """The largest eigenvalue of a tridiagonal table."""
+    n, by_number = len(diagonal), 2
+    if n == 1:  # the routine takes two columns at least
+        return float(diagonal[0])
+    return float(_lapack().dstebz(diagonal, beside, by_number, 0.0, 0.0, n, n, 0.0, "B")[1][0])
+
+
+@lru_cache(maxsize=64)
+def _start(n: int) -> Array:  # (n,)
+    """A direction that nothing is at right angles to but by chance, of length 1."""
+    made = np.random.default_rng(n).normal(size=n)
+    made /= np.sqrt(made @ made)
+    made.setflags(write=False)
+    return np.asarray(made)

@@ -81,13 +81,8 @@ def _missing(
 
 def _pooled(values: Array, rows: Index, columns: Index) -> Array:  # (A, B), (A,), (B,) -> (G, H)
     """Sums over groups of rows and of columns."""
-    return _summed(_summed(values, rows).T, columns).T
-
-
-def _summed(values: Array, groups: Index) -> Array:  # (A, B), (A,) -> (G, B)
-    order = np.argsort(groups, kind="stable")
-    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
-    return np.asarray(np.add.reduceat(values[order], starts, axis=0))
+    in_row, in_column = (np.arange(int(one.max()) + 1)[:, None] == one for one in (rows, columns))
+    return np.asarray(in_row.astype(np.float64) @ values @ in_column.T.astype(np.float64))
 
 
 def _with_partners(missing: Array, by_join: Array, joins: Mask, labels: Index) -> Array:  # (C,), (C, K), (C, K), (C,)

@@ -30,6 +30,7 @@ _MANY = 2_000  # arms; of more, those outside the core are not remembered one by
 _MOST_FITTED = 200_000  # samples that feature maps are fitted on
 _AT_ONCE = 1 << 13  # samples whose features are in memory together
 _IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
+_OVER_CORE = 4  # and at least so many for each sample of the core, which all parts have
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
 _MOST_KEPT = 64  # arms; of more, it would take too much memory
 _SHARPER = 2.0  # how much more those experts count for a guess that have won more
@@ -232,7 +233,8 @@ class Learning:
             return lesson, iter(())
         inside = np.isin(lesson.batch.arms, core)
         others, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
-        step = max(1, _IN_PART // lesson.batch.base)
+        n_samples = max(_IN_PART, _OVER_CORE * int(lesson.batch.counts[kept].sum()))
+        step = max(1, n_samples // lesson.batch.base)
         places = (
             np.sort(np.concatenate([kept, others[start : start + step]]))
             for start in range(0, max(1, len(others)), step)

@@ -18,7 +18,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Scorer
+from kabc.core.scores.discriminant import RIDGES, Scorer, scores_of
 from kabc.core.scores.maps import FeatureMap, all_features
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.wealth import Outside, bet_outside
@@ -35,13 +35,9 @@ class Scoring:
     trusted: int
 
     def scores(self, features: Sequence[Array]) -> Array:  # (n, D) for each map -> (S, n, G)
-        """The scores of samples, for as many groups as a scorer has at most."""
-        n_groups = max(len(scorer.offsets) for scorer in self.scorers)
-        made = np.zeros((len(self.scorers), len(features[0]), n_groups))
-        for number, scorer in enumerate(self.scorers):
-            scores = scorer.scores(features[number // len(RIDGES)])
-            made[number, :, : scores.shape[1]] = scores
-        return made
+        """The scores of samples; all scorers have as many groups."""
+        by_map = zip(range(0, len(self.scorers), len(RIDGES)), features, strict=True)
+        return np.concatenate([scores_of(self.scorers[at : at + len(RIDGES)], one) for at, one in by_map])
 
     def block(self, scores: Array, groups: Index, batch: Batch, *, paired: bool = False) -> Block:  # (S, n, G), (S, A)
         """The round as the experts see it."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import FeatureMap, all_features
-from kabc.core.scores.whitening import Whitening, solved
+from kabc.core.scores.whitening import whitenings
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.learning import fitted_maps
 
@@ -36,6 +36,7 @@ _RIDGE = 0.1
 _SHARPNESS = 0.9  # below 1: then no single p of a map decides alone
 _TINIEST = 1e-26  # p of one feature map and group: about as far as the approximation goes
 _AT_ONCE = 1 << 22  # numbers in memory
+_FEW = 64  # samples of a group; of fewer, products take less time than means
 _ROUNDING = 1e-9
 
 
@@ -103,8 +104,8 @@ def _whitened(features: Array, groups: Index) -> Array:  # (n, D), (n,) -> (n, D
     starts = np.flatnonzero(np.diff(groups, prepend=-1))  # groups follow each other
     sizes = np.diff(starts, append=len(groups))
     centred = features - np.repeat(np.add.reduceat(features, starts) / sizes[:, None], sizes, axis=0)
-    whitening = Whitening(centred.T @ centred / len(centred), _RIDGE)
-    return solved(whitening.factors([_RIDGE])[0], whitening.turned(centred))
+    (whitening,) = whitenings(centred.T @ centred / len(centred), [_RIDGE], 0.0)  # no difference
+    return whitening.whitened(centred)
 
 
 def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np.random.Generator) -> float:
@@ -126,12 +127,29 @@ def _rank(points: Sequence[Array], groups: Index, n: int, shuffles: int, rng: np
 
 
 def _spreads(points: Sequence[Array], groups: Index, n: int, orders: Index) -> Array:  # M of (C n, D), (C,), (B, C n)
-    """The largest variance along a line of the means of a group's arms: (M G, B), for each group of several arms."""
+    """The largest variance along a line of the means of a group's arms: (G M, B), for each group of several arms."""
     starts = np.flatnonzero(np.diff(groups, prepend=-1)).tolist()  # groups follow each other
     inside = [slice(*ends) for ends in pairwise([*starts, len(groups)]) if ends[1] - ends[0] > 1]
+    few = [arms for arms in inside if n * (arms.stop - arms.start) <= _FEW]
+    many = [arms for arms in inside if arms not in few]
     at_once = max(1, _AT_ONCE // max(one.size for one in points))
     parts = [orders[start : start + at_once] for start in range(0, len(orders), at_once)]
-    return np.concatenate([_spread(points, inside, _averages(part, n), len(groups)) for part in parts], axis=1)
+    found = [np.concatenate([_spread_of_few(points, arms, part, n) for part in parts], axis=1) for arms in few]
+    if many:
+        found.append(np.concatenate([_spread(points, many, _averages(part, n), len(groups)) for part in parts], axis=1))
+    return np.concatenate(found)
+
+
+def _spread_of_few(points: Sequence[Array], arms: slice, orders: Index, n: int) -> Array:  # (B, C n) -> (M, B)
+    """The same for one group with few samples: from the products of its samples, of all maps at once."""
+    own, n_arms = slice(n * arms.start, n * arms.stop), arms.stop - arms.start
+    products = np.concatenate([one[own] @ one[own].T for one in points], axis=1)  # (m n, M m n)
+    whose = np.empty((len(orders), n * n_arms), dtype=np.intp)  # the arm that has each sample
+    np.put_along_axis(whose, orders[:, own] - own.start, np.arange(n * n_arms)[None] // n, axis=1)
+    taken = (whose[:, None] == np.arange(n_arms)[:, None]) / n  # (B, m, m n), takes the means
+    with_all = (taken.reshape(-1, n * n_arms) @ products).reshape(len(orders), n_arms * len(points), -1)
+    tables = (with_all @ taken.transpose(0, 2, 1)).reshape(len(orders), n_arms, len(points), n_arms)
+    return _largest(tables.transpose(2, 0, 1, 3))
 
 
 def _spread(points: Sequence[Array], inside: Sequence[slice], averages: Any, n_arms: int) -> Array:
@@ -140,8 +158,24 @@ def _spread(points: Sequence[Array], inside: Sequence[slice], averages: Any, n_a
         means = (averages @ one).reshape(-1, n_arms, one.shape[1])  # (B, C, D)
         for arms in inside:
             some = means[:, arms]
-            found.append(np.linalg.eigvalsh(some @ some.transpose(0, 2, 1))[:, -1])
+            found.append(_largest(some @ some.transpose(0, 2, 1)))
     return np.array(found)
+
+
+def _largest(tables: Array) -> Array:  # (..., m, m) -> (...)
+    """The largest eigenvalue of products of points whose sum is 0.
+
+    One eigenvalue is 0. Those of three others follow from the traces of the first three powers of the table.
+    """
+    if tables.shape[-1] > 4:
+        return np.asarray(np.linalg.eigvalsh(tables)[..., -1])
+    first = np.trace(tables, axis1=-2, axis2=-1) / 3
+    second = np.square(tables).sum(axis=(-2, -1))
+    third = (tables @ tables * tables).sum(axis=(-2, -1))
+    spread = np.sqrt(np.maximum(second / 3 - np.square(first), 0.0) / 2)
+    skew = third - 3 * first * second + 6 * first**3
+    angle = np.divide(skew, 6 * spread**3, out=np.ones_like(skew), where=spread > _ROUNDING * first)
+    return np.asarray(first + 2 * spread * np.cos(np.arccos(np.clip(angle, -1.0, 1.0)) / 3))
 
 
 def _averages(orders: Index, n: int) -> Any:  # (B, C n) -> (B C, C n), sparse

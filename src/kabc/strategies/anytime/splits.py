@@ -20,7 +20,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.scores.discriminant import Space, directions
-from kabc.core.scores.linkage import linked
+from kabc.core.scores.linkage import FEW, distances, linked, linked_by
 
 KINDS = 2  # the oddest arm against all others; two parts
 _MOST_LINKED = 300  # arms whose pairs are looked at, all of them: for linkage, and for products
@@ -48,22 +48,24 @@ def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> 
     noise = np.array([space.noise for space in every])
     n_groups = int(labels.max()) + 1
     sides = np.zeros((len(every), KINDS, len(labels)), dtype=np.intp)
-    away = [np.zeros((KINDS, n_groups, space.means.shape[1])) for space in every]
+    apart = np.zeros((len(every), KINDS, n_groups, len(labels)))
     offsets, strength = np.zeros((len(every), KINDS, n_groups)), np.zeros((len(every), KINDS, n_groups))
+    means = [space.means for space in every]
+    far, all_products = distances(means) if len(labels) <= FEW else None, _Products.of(means)
     for group in range(n_groups):
         arms = np.flatnonzero((labels == group) & (counts > 0))
         if len(arms) < 2:
             continue
-        points = [space.means[arms] for space in every]
-        near = _Products.of([some - some.mean(axis=0) for some in points])
-        parts = _parts(points, near, counts[arms])
-        bets = _bets_on(near, _Products.of(points), counts[arms], parts, noise)
-        apart, offsets[:, :, group], strength[:, :, group] = bets
+        products = all_products.among(arms)
+        near = products.near()
+        two = _two_parts(means, arms, counts[arms]) if far is None else _first_of_two(far[:, arms[:, None], arms])
+        parts = np.stack([_oddest(near, counts[arms]), two], axis=1)
+        bets = _bets_on(near, products, counts[arms], parts, noise)
+        apart[:, :, group, arms], offsets[:, :, group], strength[:, :, group] = bets
         sides[:, :, arms] = np.where(parts, 1, -1)
-        for number, some in enumerate(points):
-            away[number][:, group] = apart[number] @ some
+    away = [one.reshape(KINDS * n_groups, -1) @ some for one, some in zip(apart, means, strict=True)]
     return [
-        _of_learner(some, sides[at], away[at.start : at.stop], offsets[at], strength[at])
+        _of_learner(some, sides[at], away[at], offsets[at], strength[at])
         for some, at in zip(spaces, _slices(spaces), strict=True)
     ]
 
@@ -76,12 +78,11 @@ def _slices(spaces: Sequence[Sequence[Space]]) -> list[slice]:
 
 def _of_learner(
     spaces: Sequence[Space], sides: Index, away: Sequence[Array], offsets: Array, strength: Array
-) -> Splits:  # (R, T, N), R of (T, G, D), (R, T, G), (R, T, G)
+) -> Splits:  # (R, T, N), R of (T G, D), (R, T, G), (R, T, G)
     ways, n_groups = len(spaces) * KINDS, offsets.shape[-1]
-    found = directions(spaces, [one.reshape(KINDS * n_groups, -1) for one in away])
     return Splits(
         sides.reshape(ways, -1),
-        found.reshape(-1, ways, n_groups),
+        directions(spaces, away).reshape(-1, ways, n_groups),
         offsets.reshape(ways, n_groups),
         strength.reshape(ways, n_groups),
     )
@@ -110,13 +111,27 @@ def _bets_on(
 class _Products:
     """Products of the points of m arms with each other in S spaces: all pairs of few arms, none of many."""
 
-    points: Sequence[Array]  # S of (m, D)
+    points: Sequence[Array]  # S of (m, D); none where all pairs are known
     pairs: Array | None  # (S, m, m)
 
     @classmethod
     def of(cls, points: Sequence[Array]) -> _Products:
-        many = len(points[0]) > _MOST_LINKED
-        return cls(points, None if many else np.stack([some @ some.T for some in points]))
+        if len(points[0]) > _MOST_LINKED:
+            return cls(points, None)
+        return cls((), np.stack([some @ some.T for some in points]))
+
+    def among(self, arms: Index) -> _Products:  # (m',)
+        """The same for some of the arms."""
+        if self.pairs is None:
+            return _Products.of([some[arms] for some in self.points])
+        return _Products((), self.pairs[:, arms[:, None], arms])
+
+    def near(self) -> _Products:
+        """The same for points measured from a point between them."""
+        if self.pairs is None:
+            return _Products([some - some.mean(axis=0) for some in self.points], None)
+        means = self.pairs.mean(axis=2, keepdims=True)
+        return _Products((), self.pairs - means - means.transpose(0, 2, 1) + means.mean(axis=1, keepdims=True))
 
     def between(self, left: Array, right: Array) -> Array:  # (S, T, m), (S, T, m) -> (S, T)
         """Of weighted sums of the points."""
@@ -145,12 +160,25 @@ def _log_choices(parts: Mask) -> Array:  # (S, T, m) -> (S, T)
     return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials[sizes] - factorials[n - sizes]))
 
 
-def _parts(points: Sequence[Array], near: _Products, weights: Array) -> Mask:  # S of (m, D), (m,) -> (S, T, m)
-    """Part A of each kind of split. It is neither empty nor everything."""
-    many = len(weights) > _MOST_LINKED
-    two = np.stack([_along_a_line(some, weights) for some in points]) if many else linked(points, 2, "ward") == 0
-    two[two.all(axis=1), 1:] = False  # equal points are not split
-    return np.stack([_oddest(near, weights), two], axis=1)
+def _two_parts(means: Sequence[Array], arms: Index, weights: Array) -> Mask:  # S of (N, D), (m,), (m,) -> (S, m)
+    """One of two parts of some arms. It is neither empty nor everything."""
+    points = [some[arms] for some in means]
+    if len(arms) <= FEW:
+        return _first_of_two(distances(points))
+    if len(arms) > _MOST_LINKED:
+        return _not_all(np.stack([_along_a_line(some, weights) for some in points]))
+    return _not_all(linked(points, 2, "ward") == 0)
+
+
+def _first_of_two(far: Array) -> Mask:  # (S, m, m) -> (S, m)
+    """The same from distances."""
+    return _not_all(linked_by(far, 2, "ward") == 0)
+
+
+def _not_all(part: Mask) -> Mask:  # (S, m) -> (S, m)
+    """Equal points are not split by linkage: then the first one is the part."""
+    part[part.all(axis=1), 1:] = False
+    return part
 
 
 def _oddest(near: _Products, weights: Array) -> Mask:  # (m,) -> (S, m)

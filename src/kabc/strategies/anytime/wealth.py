@@ -145,13 +145,14 @@ class Wealth:
         places = partners if whole else np.arange(len(partners))
         log_factors = (block if whole else block.of(partners)).pairs(places)[places]  # (P, P, E)
         log_factors[np.arange(len(places)), np.arange(len(places))] = 0.0  # an arm is not compared with itself
-        at, own = np.ix_(arms[partners], columns), np.ix_(columns, columns)
-        factors = mixed(log_factors, self.gains[own] + common)
-        self.log[at] += factors
-        self.gains[own] += log_factors
-        self.best[at] = np.maximum(self.best[at], self.log[at])
+        at, own = (arms[partners][:, None], columns), (columns[:, None], columns)
+        gains, log = self.gains[own], self.log[at]
+        factors = mixed(log_factors, gains + common)
+        self.gains[own] = gains + log_factors
+        self.log[at] = log = log + factors
+        self.best[at] = np.maximum(self.best[at], log)
         back = partners.argsort()
-        return factors[np.ix_(back, back)]
+        return factors[back[:, None], back]
 
     def outside(self, arms: Index) -> Outside:  # (A,)
         """The bets of sampled arms outside with those of the sampled arms of the core that they are compared with."""
@@ -267,7 +268,7 @@ class Wealth:
         """Pairs told apart among some arms of the core."""
         column = np.zeros(len(self.log), dtype=np.intp)
         column[self.compared] = np.arange(len(self.compared))
-        square = self.told[np.ix_(arms, column[arms])] > 0
+        square = self.told[arms[:, None], column[arms]] > 0
         return square | square.T
 
     def evidence(self, counts: Counts, *, copied: bool = True, claim_holds: bool = True) -> Evidence:  # (N,)
