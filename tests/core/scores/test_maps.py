@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -296,3 +298,19 @@ def test_ranks_among_few_samples_are_exact_and_among_many_nearly() -> None:
     exact = Ranks(np.sort(many, axis=0))(new)
     inside = np.abs(exact) < 3
     assert np.abs(bounded(new) - exact)[inside].max() < 0.05
+
+
+def test_features_and_past_samples_are_freed_as_soon_as_nobody_needs_them() -> None:
+    """A function that calls itself from inside another one would keep them until Python looks for circles."""
+    past = np.random.default_rng(0).normal(size=(50, 3))
+    gc.disable()
+    try:
+        maps = all_fitted(default_maps(3), past)
+        features = all_features(maps, past.copy())
+        left = [weakref.ref(one) for one in features]
+        past_left = weakref.ref(past)
+        del features, past
+        assert past_left() is None
+        assert [one() is None for one in left] == [True] * len(left)
+    finally:
+        gc.enable()
