@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.check import LOOKS as SHARE
 from kabc.strategies.anytime.doubts import LIMIT
-from kabc.strategies.anytime.learning import Batch
 from kabc.strategies.anytime.shuffles import LOOKS, Shuffles, graded
 
 MOST = 4.0  # samples over those at the start

@@ -1,12 +1,14 @@
 """Groups 1,000 to 100,000 arms: seconds, peak memory, samples of an arm, and whether the answer is right.
 
     python benchmarks/scale.py [--arms 1000,10000,100000] [--groups 20] [--columns 10] [--gap 3] [--odd 0,1,5] [--json]
+    python benchmarks/scale.py --arms 10000 --pool 2
     python benchmarks/scale.py --strategy kabc,kabc-tight --gap 6 --arms 1000,3000,10000
 
 Arms are normal with unit variance, and the centres of the groups lie at distance `gap` from 0 in random directions. An
 odd arm is a group of its own with a centre of that kind. Each run has a process of its own, one thread of BLAS and the
 default settings of kabc.cluster. Memory is the largest resident set of the process. Seconds are those of the whole
-call; "cpu" are seconds of the processor, which other work on the machine disturbs less.
+call; "cpu" are seconds of the processor, which other work on the machine disturbs less. With `--pool` some processes
+compute bets, and "others" are their seconds of the processor; arms are drawn in the calling process all the same.
 
 `kabc` and `kabc-tight` know K. They run with random features (256 of a Gaussian kernel with bandwidth 1.5 sqrt(d)) and
 compare arms with representatives; "pairs" is the share of all pairs, over all rounds, whose distance was computed.
@@ -25,6 +27,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +50,14 @@ def main() -> None:
     parser.add_argument("--odd", default="0", help="numbers of odd arms, e.g. 0,1,5 (default 0)")
     parser.add_argument("--strategy", default="anytime", help="anytime, kabc, kabc-tight (default anytime)")
     parser.add_argument("--seed", type=int, default=0, help="seed of instance and run (default 0)")
+    parser.add_argument("--pool", type=int, default=0, help="processes of a pool that is passed as executor=")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         name, n_arms, odd = options.one.split(",")
-        print(json.dumps(one(name, int(n_arms), options.groups, options.columns, options.gap, int(odd), options.seed)))
+        sizes = (options.groups, options.columns, options.gap, int(odd), options.seed)
+        print(json.dumps(one(name, int(n_arms), *sizes, options.pool)))
         return
     rows = []
     runs = itertools.product(options.strategy.split(","), options.odd.split(","), options.arms.split(","))
@@ -97,7 +104,9 @@ def published(name: str, n_arms: int, n_groups: int, columns: int) -> KABC | Non
     return make and make(n_arms, n_groups, 0.05, kernel, comparisons="representatives")
 
 
-def one(name: str, n_arms: int, n_groups: int, columns: int, gap: float, odd: int, seed: int) -> dict[str, Any]:
+def one(
+    name: str, n_arms: int, n_groups: int, columns: int, gap: float, odd: int, seed: int, pool: int = 0
+) -> dict[str, Any]:
     """One run, in this process."""
     import kabc
 
@@ -105,15 +114,17 @@ def one(name: str, n_arms: int, n_groups: int, columns: int, gap: float, odd: in
     arms = [arm(centres[label]) for label in labels.tolist()]
     began, used = time.perf_counter(), time.process_time()
     strategy = published(name, n_arms, n_groups + odd, columns)
-    found = (
-        kabc.cluster(arms, strategy=strategy, seed=seed) if strategy else kabc.cluster(arms, n_groups + odd, seed=seed)
-    )
+    settings: dict[str, Any] = {"strategy": strategy} if strategy else {"n_clusters": n_groups + odd}
+    with ProcessPoolExecutor(pool, get_context("spawn")) if pool else nullcontext() as executor:
+        found = kabc.cluster(arms, seed=seed, executor=executor, **settings)
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "strategy": name,
         "arms": n_arms,
         "odd": odd,
         "seconds": time.perf_counter() - began,
         "cpu": time.process_time() - used,
+        "others": others.ru_utime + others.ru_stime,
         "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,
         "per_arm": found.n_samples / n_arms,
         "pairs": strategy.n_distances / len(strategy.rounds) / math.comb(n_arms, 2) if strategy else None,
@@ -124,12 +135,13 @@ def one(name: str, n_arms: int, n_groups: int, columns: int, gap: float, odd: in
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The runs, and their ratios to the run before with as many odd arms, and to the run without odd arms."""
-    head = f"{'strategy':<10} {'arms':>8} {'odd':>4} {'seconds':>8} {'cpu':>8} {'peak MB':>8} {'samples/arm':>12}"
-    lines = [f"processor: {processor()}", "", f"{head} {'pairs':>7}  answer"]
+    head = f"{'strategy':<10} {'arms':>8} {'odd':>4} {'seconds':>8} {'cpu':>8} {'others':>7} {'peak MB':>8}"
+    lines = [f"processor: {processor()}", "", f"{head} {'samples/arm':>12} {'pairs':>7}  answer"]
     for row in rows:
         pairs = "" if row["pairs"] is None else f"{row['pairs']:.2%}"
         lines.append(
             f"{row['strategy']:<10} {row['arms']:>8,} {row['odd']:>4} {row['seconds']:>8.1f} {row['cpu']:>8.1f}"
+            f" {row['others']:>7.1f}"
             f" {row['mb']:>8.0f} {row['per_arm']:>12.2f} {pairs:>7}"
             f"  {row['status']}, {'right' if row['right'] else 'wrong'}"
         )

@@ -18,16 +18,33 @@ from kabc.config.models import Config
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ENGINES = ROOT / "docs" / "engines.md"  # its blocks share a cluster
+
+
+def blocks_of(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{number}")
     for page in PAGES
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    if page != ENGINES
+    for number, block in enumerate(blocks_of(page))
 ]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_the_block_runs(block: str) -> None:
     exec(compile(block, "<docs>", "exec"), {})
+
+
+def test_the_blocks_of_engines_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)
+    seen: dict[str, Any] = {}
+    for block in blocks_of(ENGINES):
+        exec(compile(block, "<docs>", "exec"), seen)
+    assert seen["client"].status == "closed"
 
 
 def test_there_are_blocks() -> None:
@@ -69,7 +86,6 @@ def test_a_command_that_is_shown_has_options_that_are_there(line: str) -> None:
 def test_every_block_is_of_a_kind_that_is_run_or_read() -> None:
     """A block in another language, or Python that is only indented, would be shown and never tried."""
     guides = {"python", "console", "text", "toml", "yaml"}  # see test_guides.py
-    # those of engines.md need a cluster
     code = re.compile(r"^    (import |from \w+ import|result\.|\w+ = kabc\.|kabc\.\w+\()", re.MULTILINE)
     for page in ALL:
         text = page.read_text(encoding="utf-8")
@@ -78,9 +94,7 @@ def test_every_block_is_of_a_kind_that_is_run_or_read() -> None:
         languages = {language for language in fences if language}  # what has none is a part of the site's own markup
         assert languages <= (guides if followed else {"python", "toml"}), f"{page.name} has {languages}"
         outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
-        assert page.name == "engines.md" or code.findall(outside) == [], (
-            f"{page.name} shows Python that no test runs: fence it"
-        )
+        assert code.findall(outside) == [], f"{page.name} shows Python that no test runs: fence it"
 
 
 def test_settings_that_are_shown_can_be_read() -> None:

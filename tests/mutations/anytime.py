@@ -225,12 +225,12 @@ BETS = (
     ),
     Mutant(
         "strategies/anytime/strategy.py",
-        "            found.bet(lesson)\n",
+        "            found.bet(lesson, self.compute or computed_here)\n",
         (
             "            for learner, features in zip(learning.learners, lesson.features, strict=True):\n"
             "                learner.absorb(features, lesson.batch.owners)\n"
             "            found.rescore()\n"
-            "            found.bet(lesson)\n"
+            "            found.bet(lesson, self.compute or computed_here)\n"
         ),
         "scores see the samples that they are bet on",
         "strategies/anytime/test_errors.py::"

@@ -21,12 +21,14 @@ from kabc.results.files import loaded
 from kabc.results.schema import Document
 from kabc.results.values import Assumption, Result
 from kabc.results.words import headline
+from kabc.server import hub, views, working
 from kabc.server import lines as lines_module
-from kabc.server import views
 from kabc.server.errors import RefusedError
-from kabc.server.lines import Lines
+from kabc.server.lines import Lines, view_of
 from kabc.server.models.answers import ArmsView, Changes, Pairs, SamplesView, Snapshot
 from kabc.server.models.studies import Studies, StudyView
+from kabc.server.models.work import WorkQuery
+from kabc.storage.contract import NewTicket
 from kabc.storage.memory import MemoryStorage
 from kabc.storage.opening import open_storage
 from tests.running.crew import MEANS, arms
@@ -141,7 +143,7 @@ def test_one_study_has_its_question_arms_and_workers(served: Served) -> None:
         found = StudyView.model_validate_json(client.get("/api/studies/2").text)
         assert refusal(client.get("/api/studies/99"))[0] == 404
     assert (found.question["strategy"], found.question["n_clusters"], found.question["seed"]) == ("anytime", 2, 1)
-    assert dict(zip(found.arms, found.samples_per_arm, strict=True)) == dict.fromkeys(MEANS, found.n_samples // 4)
+    assert (found.arms, found.tickets.done) == (list(MEANS), served.storage.summary(2).tickets["done"])
     assert [(one.n_arms, one.n_leases) for one in found.workers] == [(4, 0)]
     assert found.notes["paused"] == found.notes["running"] == 1
 
@@ -295,3 +297,22 @@ def test_all_pairs_of_a_fleet_are_too_many() -> None:
     with pytest.raises(RefusedError, match="1,001 arms: ask for the pairs of one"):
         views.pairs(result, 1, None, 0, 10)
     assert views.pairs(result, 1, "arm 3", 0, 10).total == 1_000
+
+
+class ReadsNoTickets(MemoryStorage):
+    def refuse(self, *_: object) -> Any:
+        raise AssertionError("a look reads all tickets of a round")
+
+    tickets = samples_per_arm = unfinished = refuse  # type: ignore[assignment]
+
+
+def test_a_look_at_a_study_reads_no_tickets_however_many_its_round_has() -> None:
+    store = ReadsNoTickets()
+    study = kabc.create_study("long", arms=["a", "b"], n_clusters=2, storage=store).record.id
+    store.open_round(study, 1, [NewTicket(i % 2, i // 2, i // 2, 1) for i in range(50)])
+    store.exchange(study, "ann", want=3)
+    counts = {"open": 47, "leased": 3, "done": 0, "failed": 0}
+    assert view_of(store, study).tickets.model_dump() == counts
+    assert hub.changes(store, [(study, -1)])[study].tickets.model_dump() == counts
+    assert working._look(store, WorkQuery(study="long")).tickets.model_dump() == counts
+    assert [one.n_rounds for one in Lines().studies(store).studies] == [1]

@@ -22,7 +22,7 @@ export interface LeaseView {
 }
 export interface Tickets { open: number; leased: number; done: number; failed: number }
 export interface StudyView extends StudyLine {
-  now: number; question: Record<string, unknown>; arms: string[]; samples_per_arm: number[]; price: number;
+  now: number; question: Record<string, unknown>; arms: string[]; price: number;
   n_paid: number; tickets: Tickets; workers: WorkerView[]; leases: LeaseView[]; notes: Record<string, number>;
 }
 export interface StudyEvent {
@@ -33,7 +33,7 @@ export interface Note { id: number; kind: string; body: Record<string, unknown>;
 export interface Notes { notes: Note[]; more: boolean }
 
 export interface Answer {
-  status: string; certified: boolean; labels: Record<string, number | null>; n_samples: number;
+  status: string; certified: boolean; labels: Record<string, number | null>; n_samples: number; samples_per_arm: Record<string, number>;
   groups: { number: number; arms: string[] }[]; tolerance: { said: string; unit: string } | null;
 }
 export interface Snapshot {

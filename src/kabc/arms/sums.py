@@ -29,8 +29,8 @@ from kabc.core.words import counted
 Hashes = NDArray[np.uint64]
 
 _LAST = np.iinfo(np.uint64).max
-_SEGMENTS = 16  # in which rows are counted
-_WIDTH = 4.0  # standard deviations to each side that they cover
+_SEGMENTS = 32  # in which rows are counted
+_WIDTH = 5.0  # standard deviations to each side that they cover: one of a million arms has its row elsewhere
 _FEW = 64  # hashes of an arm that are fetched
 _MOST_TURNS = 100  # of counting; two or three are enough for a table that does not change
 _MOST_BYTES = 1 << 27  # of sums that a machine holds for one query; more arms are summed in several

@@ -141,9 +141,9 @@ def cluster(
         (HTTP endpoints, ``async def`` functions) at the same time, others one after another; all one after another
         where times are measured.
     executor : concurrent.futures.Executor, dask.distributed.Client or the module ray, optional
-        Draw there instead (docs/engines.md). It is never shut down. The answer is the same whatever it is and however
-        many workers it has. Unless it is a ThreadPoolExecutor, arms are sent by pickle: those that cannot be sent, or
-        that keep something (pools, commands, connections), are drawn here.
+        Draw there instead, and bet there on many arms (docs/engines.md). It is never shut down. The answer is the same
+        whatever it is and however many workers it has. Unless it is a ThreadPoolExecutor, arms are sent by pickle:
+        those that cannot be sent, or that keep something (pools, commands, connections), are drawn here.
     on_worker_loss : {"redraw", "encode", "raise"}, optional
         What happens when a process of `executor` dies. "redraw", the default, draws what was lost again, with the same
         randomness, in a new pool where the old one is broken; if a draw is lost three times the run ends. Values that

@@ -94,16 +94,16 @@ def _so_far(known: Json | None) -> SoFar | None:
 
 def view_of(storage: Storage, study: int) -> StudyView:
     """One study. It reads the store."""
-    seen = Figures.of(storage, storage.summary(study).study)
+    # without the samples of single arms: to count them takes longer the longer a round is, and the answer has them
+    summary, leases = storage.summary(study), storage.leases(study)
+    seen = Figures(summary, storage.workers(study), leases, storage.notes(study), storage.now())
     held = Counter(one.worker for one in seen.leases)
     alive = {one.name for one in seen.at_work}
-    per_arm = seen.samples_per_arm
     return StudyView(
         **line_of(seen).model_dump(),
         now=seen.now,
         question={name: value for name, value in seen.spec.question().items() if name != "names"},
         arms=list(seen.arms),
-        samples_per_arm=[per_arm.get(i, 0) for i in range(len(seen.arms))],
         price=seen.price,
         n_paid=seen.summary.n_paid,
         tickets=TicketCounts(**dict(seen.summary.tickets)),

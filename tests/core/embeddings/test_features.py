@@ -306,6 +306,10 @@ def test_sums_of_some_arms_merge_to_those_of_one_pass(kernel: Any) -> None:
         np.testing.assert_allclose(found._sums, one_pass._sums, rtol=1e-12, atol=1e-9)
         np.testing.assert_allclose(found._squares, one_pass._squares, rtol=1e-12)
         assert found.columns == 2
+        twice = FeatureSums.of_arms(kernel, 4, [merged + merged])
+        np.testing.assert_array_equal(twice.counts, 2 * one_pass.counts)
+        np.testing.assert_array_equal(twice._sums, 2 * found._sums)
+        np.testing.assert_array_equal(twice._squares, 2 * found._squares)
     halves = FeatureSums.of_arms(kernel, 4, [parts[1], parts[2], parts[3], parts[0]])
     np.testing.assert_allclose(halves._sums, one_pass._sums, rtol=1e-12, atol=1e-9)
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from kabc.strategies.anytime import learning
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
@@ -33,3 +35,11 @@ def connected(cluster: Any) -> Iterator[Any]:
 def client(connected: Any) -> Any:
     connected.wait_for_workers(2, timeout=200)  # those that died are on their way back
     return connected
+
+
+@pytest.fixture(params=[2000, 10], ids=["few arms", "many arms"])
+def small_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "_IN_PART", 12)
+    monkeypatch.setattr(learning, "_AT_ONCE", 12)
+    monkeypatch.setattr(learning, "_OVER_CORE", 1)
+    monkeypatch.setattr(learning, "_MANY", request.param)

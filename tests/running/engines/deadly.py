@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kabc
 from tests.running.live import Rows, normal
 
 in_the_long_form = pytest.mark.skipif(os.environ.get("KABC_FUZZ") != "100", reason="make soak")
@@ -65,6 +66,17 @@ def living(seconds: float = 0.0) -> dict[str, Any]:
 
 def with_a_deadly_one(marks: Path, deaths: int) -> dict[str, Any]:
     return living() | {"a": Deadly(marks, deaths)}
+
+
+def n_calls(marks: Path) -> int:
+    return len(list(marks.glob("call-*")))
+
+
+def n_calls_without_deaths(marks: Path) -> int:
+    """How often arm a is drawn where it kills nobody; marks go to a folder of their own."""
+    (marks / "usual").mkdir()
+    kabc.cluster(with_a_deadly_one(marks / "usual", 0), **FEW, seed=5, progress=False)
+    return n_calls(marks / "usual")
 
 
 def raises(n: int, rng: np.random.Generator) -> Rows:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
-import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
@@ -18,49 +16,15 @@ import pytest
 import kabc
 from kabc.running import computing
 from kabc.running.computing import Computing
-from kabc.strategies.anytime import inference, learning, outside
-from tests.running.live import normal, run, same
-
-HERE = os.getpid()
-ARMS: dict[str, Any] = {f"arm {number}": partial(normal, mean=6.0 * (number % 3)) for number in range(60)}
-ASKED: dict[str, Any] = {"strategy": "anytime", "n_clusters": 3}
+from kabc.strategies.anytime import inference
+from tests.running.engines.parts import ARMS, ASKED, HERE, deadly, equal, noted, pids_in
+from tests.running.live import run
 
 
 @pytest.fixture
 def pool() -> Iterator[ProcessPoolExecutor]:
     with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as executor:
         yield executor
-
-
-@pytest.fixture(params=[2000, 10], ids=["few arms", "many arms"])
-def small_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learning, "_IN_PART", 12)
-    monkeypatch.setattr(learning, "_AT_ONCE", 12)
-    monkeypatch.setattr(learning, "_MANY", request.param)
-
-
-def noted(folder: Path, shared: Any, part: Any) -> Any:
-    """Leaves a mark with the number of its process."""
-    (folder / f"{os.getpid()}-{len(list(folder.iterdir()))}").touch()
-    return outside.won(shared, part)
-
-
-def deadly(folder: Path, parent: int, shared: Any, part: Any) -> Any:
-    """The second part that is begun elsewhere kills its process."""
-    if os.getpid() != parent:
-        calls = len(list(folder.iterdir()))
-        (folder / f"{os.getpid()}-{calls}").touch()
-        if calls == 1:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return outside.won(shared, part)
-
-
-def pids_in(folder: Path) -> set[int]:
-    return {int(mark.name.split("-")[0]) for mark in folder.iterdir()}
-
-
-def equal(one: kabc.Result, other: kabc.Result) -> bool:
-    return same(one, other) and one.rounds == other.rounds
 
 
 # ---------------------------------------------------------------- on a real engine

@@ -23,7 +23,17 @@ import kabc
 from kabc import ArmError, SettingsError
 from kabc.running.engines.base import engine_of
 from kabc.running.work import work
-from tests.running.engines.deadly import FEW, in_the_long_form, living, of_process, pid_arms, raises, with_a_deadly_one
+from tests.running.engines.deadly import (
+    FEW,
+    in_the_long_form,
+    living,
+    n_calls,
+    n_calls_without_deaths,
+    of_process,
+    pid_arms,
+    raises,
+    with_a_deadly_one,
+)
 from tests.running.engines.workers import nobody_steals, pids
 from tests.running.live import mixed_arms, picklable_arms, run, same
 
@@ -129,8 +139,7 @@ def test_a_draw_that_kills_its_worker_is_drawn_again(client: Any, tmp_path: Path
     assert same(result, run(living(), **FEW))
     assert any("lost with a worker and drawn again" in note for note in result.notes)
     assert result.n_lost > 0
-    calls = len(list(tmp_path.glob("call-*")))
-    assert calls == len(result.rounds) + 1  # Dask itself did not draw it again
+    assert n_calls(tmp_path) == n_calls_without_deaths(tmp_path) + 1  # Dask itself did not draw it again
 
 
 def test_or_its_samples_are_failures(client: Any, tmp_path: Path) -> None:
@@ -144,7 +153,7 @@ def test_or_the_run_ends_with_what_was_paid_for(client: Any, tmp_path: Path) -> 
     with pytest.raises(ArmError, match=r"worker .*died.*on_worker_loss=") as caught:
         run(with_a_deadly_one(tmp_path, 1), **FEW, executor=client, on_worker_loss="raise")
     assert caught.value.result.n_samples > 0
-    assert len(list(tmp_path.glob("call-*"))) == 4  # three rounds and the one that died: nobody drew it again
+    assert n_calls(tmp_path) == 4  # three rounds and the one that died: nobody drew it again
 
 
 @in_the_long_form

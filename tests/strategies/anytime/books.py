@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from kabc.core.arrays import Index
 from kabc.core.evidence.blocks import Block
-from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import Learning, Lesson
 from kabc.strategies.anytime.wealth import Wealth
 
 

@@ -13,8 +13,8 @@ from kabc import AnytimeKABC, SettingsError
 from kabc.bench import INSTANCES
 from kabc.core.scores.maps import Ranks, Scaled
 from kabc.strategies.anytime import check
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.check import KCheck
-from kabc.strategies.anytime.learning import Batch
 from tests.strategies.anytime.playing import Draw, at, play
 
 CAUGHT = ("doubtful", "contradicted")

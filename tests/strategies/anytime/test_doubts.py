@@ -12,8 +12,9 @@ from scipy import stats
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import FeatureMap, Ranks, Scaled
 from kabc.strategies.anytime import splits
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.doubts import LIMIT, Doubt, log_factor
-from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.anytime.learning import Learning
 from kabc.study.freeze import freeze, thaw
 
 TWO_GROUPS = np.array([0, 0, 0, 0, 1, 1, 1, 1])

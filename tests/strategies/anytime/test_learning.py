@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from kabc.core.partitions import Partition
 from kabc.core.scores.discriminant import RIDGES
 from kabc.core.scores.maps import FeatureMap, Scaled
-from kabc.strategies.anytime.learning import SCALES, Batch, Learning
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import SCALES, Learning
 from tests.strategies.anytime.books import lesson
 
 Rows = dict[int, NDArray[Any]]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.review import Review
 from kabc.strategies.anytime.shares import ErrorShares
 from tests.strategies.anytime.books import block

@@ -13,8 +13,9 @@ from kabc import AnytimeKABC
 from kabc.core.scores.discriminant import Moments
 from kabc.core.scores.maps import Scaled
 from kabc.strategies.anytime import screening
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.core import Core
-from kabc.strategies.anytime.learning import Batch, moments_of, teach
+from kabc.strategies.anytime.learning import moments_of, teach
 
 RUNS = 300 if os.environ.get("KABC_FUZZ") == "100" else 20
 

@@ -9,7 +9,7 @@ from scipy import stats
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import Ranks, Scaled
 from kabc.strategies.anytime import shuffles
-from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.shuffles import LEVELS, LOOKS, Shuffles, graded
 
 GROUPS = np.array([0, 0, 0, 1, 1, 1])

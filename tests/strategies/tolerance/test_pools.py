@@ -11,7 +11,8 @@ from scipy.stats import binom
 from kabc.core.arrays import Array
 from kabc.core.evidence import betting
 from kabc.core.scores.maps import Scaled
-from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import Learning
 from kabc.strategies.tolerance.pools import PoolRound, PoolWealth
 from kabc.strategies.tolerance.tails import N_EXPERTS, Tails
 

@@ -12,10 +12,10 @@ const EDGES = [1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8]; // between two colours, in unit
 const [SMALLEST, LARGEST] = [4, 44]; // pixels of a cell
 const NAMED = 13; // pixels that a cell must have for names beside it
 
-interface Props { study: number; arms: string[]; answer: Answer; version: string; counts: number[] }
+interface Props { study: number; arms: string[]; answer: Answer; version: string }
 interface Cell { row: number; column: number }
 
-export function PairMap({ study, arms, answer, version, counts }: Props) {
+export function PairMap({ study, arms, answer, version }: Props) {
   const { data, error } = useAsked<Pairs>(`/api/studies/${study}/pairs?limit=50000`, version);
   const [chosen, choose] = useState<Cell | null>(null);
   const [width, setWidth] = useState(0);
@@ -72,7 +72,7 @@ export function PairMap({ study, arms, answer, version, counts }: Props) {
           aria-label={`Map of the pairs of ${count(n)} arms: ${count(told)} of ${count((n * (n - 1)) / 2)} different. Arrow keys choose a pair, Enter opens it.`}
           onMouseMove={(event) => choose(at(event))} onMouseLeave={() => choose(null)} onClick={(event) => open(at(event))} onKeyDown={press} />
       </div>
-      <p id="pair-said" class="said" aria-live="polite">{pair === undefined ? "Point at a pair, or choose one with the arrow keys, to read what is known of it; press it to see its arms." : words(pair, data, counts, arms)}</p>
+      <p id="pair-said" class="said" aria-live="polite">{pair === undefined ? "Point at a pair, or choose one with the arrow keys, to read what is known of it; press it to see its arms." : words(pair, data, answer)}</p>
       <figcaption>{caption(data, answer)}</figcaption>
     </figure>
   );
@@ -85,8 +85,8 @@ function caption(data: Pairs | null, answer: Answer): string {
     + "The colour is the evidence in units of its threshold, from blue to orange above 1. Frames are groups. Select a pair to see its arms side by side.";
 }
 
-function words(pair: Pair, data: Pairs | null, counts: number[], arms: string[]): string {
-  const samples = (name: string): string => `${count(counts[arms.indexOf(name)] ?? 0)} samples`;
+function words(pair: Pair, data: Pairs | null, answer: Answer): string {
+  const samples = (name: string): string => `${count(answer.samples_per_arm[name] ?? 0)} samples`;
   const margin = [
     pair.same_within === null ? "" : `at most ${figure(pair.same_within)} apart`,
     pair.apart_at_least === null || pair.apart_at_least === 0 ? "" : `at least ${figure(pair.apart_at_least)} apart`,

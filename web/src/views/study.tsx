@@ -56,7 +56,7 @@ export function StudyPage({ study, admin }: { study: number; admin: boolean }) {
           <section id="pairs" tabIndex={-1} aria-label="Pairs">
             <h2>Pairs</h2>
             {view.arms.length <= MOST_DRAWN
-              ? <PairMap study={study} arms={view.arms} answer={answer} version={version} counts={view.samples_per_arm} />
+              ? <PairMap study={study} arms={view.arms} answer={answer} version={version} />
               : <Part study={study} name="pairs" version={version} />}
             {answer.tolerance !== null && <Part study={study} name="verdicts" version={version} />}
           </section>

@@ -147,6 +147,9 @@ class ArmSums:
     def __add__(self, other: ArmSums) -> ArmSums:
         if not (len(self.arms) and len(other.arms)):
             return self if len(self.arms) else other
+        if np.array_equal(self.arms, other.arms):
+            counts, sums, squares = self.counts + other.counts, self.sums + other.sums, self.squares + other.squares
+            return ArmSums(self.arms, self.columns, counts, sums, squares)
         arms = np.union1d(self.arms, other.arms)
         counts, squares = np.zeros(len(arms), dtype=np.int64), np.zeros(len(arms))
         sums = np.zeros((len(arms), self.sums.shape[1]))

@@ -92,29 +92,33 @@ class Derived(FeatureMap):
         return self.of(self.base(samples))
 
 
+# The helpers below are no inner functions: one that calls itself is garbage in a circle, and would keep all features of
+# a call in memory until Python looks for such circles.
+
+
 def all_fitted(maps: Sequence[FeatureMap], past: Array) -> tuple[FeatureMap, ...]:  # (n, d)
     """These maps, fitted on earlier samples. A map that several start from is fitted once."""
     known: dict[int, Past] = {}
+    return tuple(_fitted(one, past, known).base for one in maps)
 
-    def seen(one: FeatureMap) -> Past:
-        if id(one) not in known:
-            fitted = one.fitted_on(seen(one.base)) if isinstance(one, Derived) else one.fitted(past)
-            known[id(one)] = Past(fitted, past)
-        return known[id(one)]
 
-    return tuple(seen(one).base for one in maps)
+def _fitted(one: FeatureMap, past: Array, known: dict[int, Past]) -> Past:  # (n, d)
+    if id(one) not in known:
+        fitted = one.fitted_on(_fitted(one.base, past, known)) if isinstance(one, Derived) else one.fitted(past)
+        known[id(one)] = Past(fitted, past)
+    return known[id(one)]
 
 
 def all_features(maps: Sequence[FeatureMap], samples: Array) -> tuple[Array, ...]:  # (n, d) -> (n, D) each
     """The features of each map. A map that several start from is computed once."""
     known: dict[int, Array] = {}
+    return tuple(_features(one, samples, known) for one in maps)
 
-    def features(one: FeatureMap) -> Array:
-        if id(one) not in known:
-            known[id(one)] = one.of(features(one.base)) if isinstance(one, Derived) else one(samples)
-        return known[id(one)]
 
-    return tuple(features(one) for one in maps)
+def _features(one: FeatureMap, samples: Array, known: dict[int, Array]) -> Array:  # (n, d) -> (n, D)
+    if id(one) not in known:
+        known[id(one)] = one.of(_features(one.base, samples, known)) if isinstance(one, Derived) else one(samples)
+    return known[id(one)]
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,6 @@ class StudyView(StudyLine):
     now: float
     question: dict[str, Any] = Field(description="strategy, settings, seed")
     arms: list[str] = Field(description="names, in the order of the study")
-    samples_per_arm: list[Count] = Field(description="in the order of `arms`")
     price: float = Field(description="of one sample")
     n_paid: Count = Field(description="calls that were paid for")
     tickets: TicketCounts

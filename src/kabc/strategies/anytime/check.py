@@ -25,8 +25,9 @@ import numpy as np
 from kabc.core.arrays import Counts, Index, Mask
 from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime import pace
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.doubts import LIMIT, NOTHING, Doubt
-from kabc.strategies.anytime.learning import Batch, Known
+from kabc.strategies.anytime.learning import Known
 from kabc.strategies.anytime.shuffles import Shuffles
 
 Verdict = Literal["passed", "open", "doubtful"]

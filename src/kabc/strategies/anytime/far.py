@@ -12,14 +12,10 @@ are valid (docs/theory.md, section 11.1).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
-
-if TYPE_CHECKING:
-    from kabc.strategies.anytime.learning import Batch
+from kabc.strategies.anytime.batches import Batch
 
 
 class FarArms:

@@ -17,9 +17,10 @@ from kabc.core.partitions.forced import Forced, forced_partition
 from kabc.strategies.answers import Status
 from kabc.strategies.anytime import screening
 from kabc.strategies.anytime.assignment import Assignment
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.claims import Claim
 from kabc.strategies.anytime.core import Core
-from kabc.strategies.anytime.learning import Batch, Lesson
+from kabc.strategies.anytime.learning import Lesson
 from kabc.strategies.anytime.outside import Part, won
 from kabc.strategies.anytime.relief import relieved, starved
 from kabc.strategies.anytime.representatives import Representatives

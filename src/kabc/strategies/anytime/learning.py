@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups
 from kabc.core.scores.grouping import likeliest_in_all
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.far import FarArms
 from kabc.strategies.anytime.outside import Scoring
 
@@ -29,55 +30,12 @@ _MANY = 2_000  # arms; of more, those outside the core are not remembered one by
 _MOST_FITTED = 200_000  # samples that feature maps are fitted on
 _AT_ONCE = 1 << 13  # samples whose features are in memory together
 _IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
+_OVER_CORE = 4  # and at least so many for each sample of the core, which all parts have
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
 _MOST_KEPT = 64  # arms; of more, it would take too much memory
 _SHARPER = 2.0  # how much more those experts count for a guess that have won more
 _LEAST_TRUST = 0.01  # of that in the best one: others are not asked
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """The samples of one round, arm after arm."""
-
-    samples: Array  # (n, d)
-    arms: Index  # (A,)
-    counts: Index  # (A,)
-    matches: int | None = None  # of each arm, where these are only some of the arms of a round
-
-    @classmethod
-    def of(cls, arms: Sequence[int], rows: Sequence[Array]) -> Batch:  # A arrays (count_i, d)
-        """The rows of these arms."""
-        counts = np.array([len(x) for x in rows], dtype=np.intp)
-        return cls(np.concatenate(rows), np.array(arms, dtype=np.intp), counts)
-
-    @property
-    def owners(self) -> Index:  # (n,)
-        """The arm of each sample."""
-        return np.repeat(self.arms, self.counts)
-
-    @property
-    def starts(self) -> Index:  # (A + 1,)
-        """Where the samples of each arm start, and where they end."""
-        return np.concatenate([[0], np.cumsum(self.counts)])
-
-    @property
-    def base(self) -> int:
-        """The smallest number of samples of an arm; this many of each arm are matched."""
-        return int(self.counts.min()) if self.matches is None else self.matches
-
-    def of_rows(self, rows: Index) -> Batch:  # (A,)
-        """The same with other numbers for its arms, without those that have -1."""
-        known = np.flatnonzero(rows >= 0)
-        some = self if len(known) == len(rows) else self.part(known)
-        return replace(some, arms=rows[known])
-
-    def part(self, some: Index) -> Batch:  # (S,), places of arms
-        """The part of some of the arms."""
-        counts = self.counts[some]
-        first, starts = np.cumsum(self.counts) - self.counts, np.cumsum(counts) - counts
-        rows = np.repeat(first[some] - starts, counts) + np.arange(counts.sum())
-        return Batch(self.samples[rows], self.arms[some], counts, self.base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,7 +233,8 @@ class Learning:
             return lesson, iter(())
         inside = np.isin(lesson.batch.arms, core)
         others, kept = np.flatnonzero(~inside), np.flatnonzero(inside)
-        step = max(1, _IN_PART // lesson.batch.base)
+        n_samples = max(_IN_PART, _OVER_CORE * int(lesson.batch.counts[kept].sum()))
+        step = max(1, n_samples // lesson.batch.base)
         places = (
             np.sort(np.concatenate([kept, others[start : start + step]]))
             for start in range(0, max(1, len(others)), step)
@@ -377,8 +336,7 @@ class Learning:
             places, step = np.flatnonzero(new[batch.arms]), max(1, _AT_ONCE // int(batch.counts.max()))
             for start in range(0, len(places), step):
                 part = batch.part(places[start : start + step])
-                scores = scorer.scores(*seen_by([learner], part.samples))
-                self._far.note(part.arms, np.add.reduceat(scores, part.starts[:-1], axis=0))
+                self._far.note(part.arms, part.sums(scorer.scores(*seen_by([learner], part.samples))))
         self._far.add()
 
     @property

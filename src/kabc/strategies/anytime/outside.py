@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from kabc.core.arrays import Array, Index
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Scorer, scores_of
 from kabc.core.scores.maps import FeatureMap, all_features
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.wealth import Outside, bet_outside
-
-if TYPE_CHECKING:
-    from kabc.strategies.anytime.learning import Batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +45,7 @@ class Scoring:
 
     def fits(self, scores: Array, batch: Batch) -> Array:  # (S, n, G) -> (A, G)
         """For each arm the sum of the scores by the scorer that is trusted most."""
-        return np.asarray(np.add.reduceat(scores[self.trusted], batch.starts[:-1], axis=0))
+        return batch.sums(scores[self.trusted])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

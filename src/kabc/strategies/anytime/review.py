@@ -14,8 +14,8 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.evidence.blocks import Block
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.claims import Claim, renamed
-from kabc.strategies.anytime.learning import Batch
 from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import mixed
 

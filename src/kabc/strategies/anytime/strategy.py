@@ -35,9 +35,10 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.core.settings import expect_several_groups, positive_number, whole_number, yes_or_no
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import forecast, words
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.check import KCheck
 from kabc.strategies.anytime.inference import Inference
-from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.anytime.learning import Learning
 from kabc.strategies.anytime.stalling import PATIENCE, Stalling
 from kabc.strategies.base import Compute, Request, Stepwise, arms_given, checked_samples, computed_here, in_blocks
 from kabc.strategies.guesses import agreeing

@@ -34,8 +34,9 @@ from kabc.core.settings import positive_number, whole_number
 from kabc.core.tolerances import Equivalents, Tolerance, parse
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
+from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.inference import Inference
-from kabc.strategies.anytime.learning import Batch, Learning
+from kabc.strategies.anytime.learning import Learning
 from kabc.strategies.base import checked_samples, in_blocks
 from kabc.strategies.gate import words
 from kabc.strategies.gate.base import CLEARLY, PATIENCE, TwoArms

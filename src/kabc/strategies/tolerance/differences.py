@@ -10,7 +10,8 @@ import numpy as np
 from kabc.core.arrays import Index, Mask
 from kabc.core.partitions.forced import forced_partition
 from kabc.core.scores.maps import FeatureMap
-from kabc.strategies.anytime.learning import Batch, Learning, Lesson
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import Learning, Lesson
 from kabc.strategies.anytime.wealth import Wealth
 
 MOST = 100  # arms; of more, not all pairs are compared: there are too many of them

@@ -33,7 +33,8 @@ from kabc.core.settings import whole_number
 from kabc.core.tolerances import Equivalents, Tolerance, parse
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.anytime import pace
-from kabc.strategies.anytime.learning import Batch, Lesson
+from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.learning import Lesson
 from kabc.strategies.base import Request, Stepwise, arms_given, checked_samples, in_blocks
 from kabc.strategies.guesses import agreeing
 from kabc.strategies.tolerance import words
