@@ -88,7 +88,7 @@ def test_arms_without_a_label_are_asked_for_with_the_representatives_of_their_gr
     assert seen.request(np.full(8, 50)) == {1: 5, 2: 5, 5: 5}
 
 
-@pytest.mark.parametrize(("n_undecided", "partners"), [(1, 1), (15, 1), (16, 2), (36, 3), (10**6, 8)])
+@pytest.mark.parametrize(("n_undecided", "partners"), [(1, 1), (15, 1), (16, 2), (36, 3), (16_384, 64), (10**6, 64)])
 def test_a_representative_that_serves_many_arms_gives_more_samples(n_undecided: int, partners: int) -> None:
     seen = Assignment.of(np.arange(2), (0, 1), apart(3, 2, [(0, 1)]))
     assert seen.partners(n_undecided) == partners
