@@ -70,7 +70,7 @@ def _tip(pairs: PairMap, row: int, column: int) -> str:
     if pairs.told_pairs is not None and pairs.compared_pairs is not None:
         compared = counted(int(pairs.compared_pairs[row, column]), "pair")
         told = f"{pairs.told_pairs[row, column]:,} of {compared} compared told apart"
-    evidence = "no evidence of their own" if math.isnan(ratio) else f"evidence {ratio:.3g} of 1"
+    evidence = "no evidence of their own" if math.isnan(ratio) else f"evidence {ratio:.3g} times its threshold"
     return f"{names}: {told}, {evidence}"
 
 
