@@ -154,7 +154,7 @@ def plan(
     >>> import kabc
     >>> guess = kabc.plan(2, 2, 0.2, gap=5.0, progress=False)
     >>> guess.expected_samples
-    10
+    12
     >>> plan = kabc.plan(12, 3, 0.05, gap=1.0, strategy="kabc-tight")
     >>> plan.expected_samples < plan.sure_samples
     True
