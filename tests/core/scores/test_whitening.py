@@ -72,3 +72,10 @@ def test_it_can_be_kept() -> None:
     (made,) = whitenings(CASES["some"], [1e-3])
     points = np.eye(20)
     assert np.array_equal(pickle.loads(pickle.dumps(made)).whitened(points), made.whitened(points))
+
+
+def test_no_feature_at_all_is_whitened_to_nothing() -> None:
+    for whitening in whitenings(np.zeros((0, 0)), RIDGES):
+        points = np.zeros((3, 0))
+        assert whitening.whitened(points).shape == whitening.turned_back(points).shape == (3, 0)
+        assert whitening.noise == 0.0

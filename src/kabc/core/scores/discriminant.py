@@ -130,7 +130,7 @@ class Moments:
         assert self._span is not None
         assert self._squares is not None
         means, basis = self._means(), self._span.basis
-        size = float(self._squares.diagonal().max()) / max(1.0, float(self.counts.sum()))
+        size = float(self._squares.diagonal().max(initial=0.0)) / max(1.0, float(self.counts.sum()))
         made = whitenings(self._covariance(means), RIDGES, size)
         return [Space(one.whitened(means), one, basis) for one in made]
 

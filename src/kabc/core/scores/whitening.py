@@ -53,17 +53,22 @@ class Whitening:
 
     def whitened(self, points: Array) -> Array:  # (n, D) -> (n, D)
         """L^-1 of each point."""
-        return np.asarray(_lapack().dtrtrs(self.factor, points.T, lower=1)[0].T, dtype=np.float64)
+        return self._solved(points, 0)
 
     def turned_back(self, points: Array) -> Array:  # (n, D) -> (n, D)
         """L'^-1 of each point: a product with it is the product of what is whitened with the point."""
-        return np.asarray(_lapack().dtrtrs(self.factor, points.T, lower=1, trans=1)[0].T, dtype=np.float64)
+        return self._solved(points, 1)
+
+    def _solved(self, points: Array, transposed: int) -> Array:  # (n, D) -> (n, D)
+        if not points.size:  # the routine takes one number at least
+            return points
+        return np.asarray(_lapack().dtrtrs(self.factor, points.T, lower=1, trans=transposed)[0].T, dtype=np.float64)
 
     @property
     def noise(self) -> float:
         """The mean squared length of a whitened sample: the trace of C (C + gamma)^-1."""
         n = len(self.factor)
-        return n - self.gamma * _inverse_square(self.factor, n // 2 if n > _FEW else n)
+        return 0.0 if not n else n - self.gamma * _inverse_square(self.factor, n // 2 if n > _FEW else n)
 
 
 def whitenings(covariance: Array, ridges: Sequence[float], size: float = math.inf) -> list[Whitening]:  # (D, D)
@@ -71,6 +76,8 @@ def whitenings(covariance: Array, ridges: Sequence[float], size: float = math.in
 
     `size` is that of the numbers that the covariance is a difference of: rounding is as large as it makes them.
     """
+    if not len(covariance):  # no sample has a feature
+        return [Whitening(covariance, ridge * _SMALLEST) for ridge in ridges]
     unit = _largest(covariance)
     little = _ROUNDING * min(ridges) * unit
     if _ERROR * size > little and _factor(covariance, little) is None:
