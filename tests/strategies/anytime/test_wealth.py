@@ -153,6 +153,12 @@ def test_a_proven_claim_tells_its_groups_apart_at_its_own_limit() -> None:
     assert wealth.best[0].tolist() == [0.0, 0.0, 9.5, 5.0]
 
 
+def test_a_proven_claim_says_nothing_of_arms_of_the_core_that_it_leaves_out() -> None:
+    wealth = books(4, [0, 1, 2, 3], 9.0)
+    wealth.accept(np.array([0, 1, 1, -1]), 5.0, 8)
+    assert wealth.told.tolist() == [[0, 8, 8, 0], [8, 0, 0, 0], [8, 0, 0, 0], [0, 0, 0, 0]]
+
+
 def test_arms_outside_are_held_to_their_limit_with_representatives_and_to_none_with_others() -> None:
     wealth = books(5, [0, 1, 2], 9.0)
     wealth.limit_outside((0, 2), 6.0)
