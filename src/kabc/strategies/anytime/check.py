@@ -10,8 +10,8 @@ The evidence that a group is two is the mean of what bets have won (`doubts.py`)
 | above 4       | the same, at most a quarter of all: with the right K this is rare                            |
 | 20 or more    | go on; after 15 % more samples and three rounds the run ends, and K is doubtful              |
 
-Short runs see little. So where the last look has a small p, all arms are drawn up to the next look. How small: the more
-was drawn since the partition was settled, the smaller.
+Short runs see little. So where the last look has a small p, all arms that are looked at are drawn up to the next look.
+How small: the more was drawn since the partition was settled, the smaller.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class KCheck:
             self._n_labelled, self._settled_at, self._n_doubted = int(np.count_nonzero(labels >= 0)), n_samples, 0
         self.doubted = self._log_evidence >= math.log(LIMIT)
         grown = n_samples / self._settled_at
-        self._to_next_look = not self.doubted and not dry[self._arms].any() and self._differ_a_little(grown)
+        self._to_next_look = not self.doubted and self._differ_a_little(grown, dry)
         verdict = self._verdict(grown)
         self._open = verdict == "open"
         return verdict
@@ -130,11 +130,11 @@ class KCheck:
         enough = 1 + (_IF_SUSPECTED if self._log_evidence > math.log(_SUSPECTED) else _IF_UNSURE)
         return "open" if self._to_next_look or (self._log_evidence > 0 and grown < enough) else "passed"
 
-    def _differ_a_little(self, grown: float) -> bool:
-        """Whether it is worth to draw all arms up to the next look."""
+    def _differ_a_little(self, grown: float, dry: Mask) -> bool:  # (N,)
+        """Whether it is worth to draw the arms up to the next look, and they can be drawn."""
         if self._shuffles is None or self._shuffles.next_look is None or not self._shuffles.p_values:
             return False
-        if grown >= _AT_MOST:
+        if grown >= _AT_MOST or dry[self._shuffles.arms].any():
             return False
         return self._shuffles.p_values[-1] <= _SMALL / grown**2
 
@@ -152,8 +152,9 @@ class KCheck:
 
     def _up_to_next_look(self, counts: Counts) -> dict[int, int]:  # (N,)
         assert self._shuffles is not None
-        missing = (self._shuffles.next_look or 0) - counts[self._arms]
-        return {int(arm): int(n) for arm, n in zip(self._arms, missing, strict=True) if n > 0}
+        arms = self._shuffles.arms
+        missing = (self._shuffles.next_look or 0) - counts[arms]
+        return {int(arm): int(n) for arm, n in zip(arms, missing, strict=True) if n > 0}
 
 
 def _in_order(labels: Index) -> Index:  # (N,) -> (N,)
