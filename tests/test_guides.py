@@ -1,8 +1,8 @@
 """Every guide is true: its Python blocks and commands run, in order, in an empty folder, and give what it shows.
 
 Compared are exit codes, statuses, certified groups and changes, and the words of every other line. Figures may depend
-on the machine and on versions of libraries: they are not compared, but for samples, up to a factor of three. So the line
-about few samples may come or go.
+on the machine and on versions of libraries: they are not compared, but for samples, up to a factor of three.
+So the line about few samples may come or go.
 """
 
 from __future__ import annotations
