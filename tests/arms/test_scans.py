@@ -121,7 +121,7 @@ def test_what_is_fetched_is_proportional_to_what_is_drawn(monkeypatch: pytest.Mo
     scans = fetched_by_scan(monkeypatch)
     buffer, _ = buffer_of(frame(5, 4000))
     for _ in range(30):
-        buffer.take(3, 50)
+        buffer.draw(np.array([3]), np.array([50]))
     fetched = np.bincount(np.concatenate(scans), minlength=5)
     assert fetched[3] <= 4 * 1500
     assert (np.delete(fetched, 3) <= 200).all()  # nothing but the share of the first scan

@@ -15,7 +15,7 @@ P(sup M >= 1/a) <= a (Ville).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.arrays import Array, Index
+
+Generators = Callable[[Sequence[tuple[int, int]]], Iterable[np.random.Generator]]  # of (column, series), in their order
 
 _SHARE = 0.01  # of the weights, dealt out anew for each sample: a change that comes late is found
 _NEUTRAL = 0.25  # first weight of the expert that does not bet
@@ -62,29 +64,30 @@ def order_evidence(
     All together bet on the first `common` samples of each series. Lengths beyond that may depend on the samples.
     No bet is made on the first `known` samples of a series: later ones are compared with them.
     """
-    return orders_evidence([series], [rngs], common, known)[0]
+    return orders_evidence([series], lambda some: [rngs[i] for _, i in some], common, known)[0]
 
 
 def orders_evidence(
     columns: Sequence[Sequence[NDArray[Any]]],
-    rngs: Sequence[Sequence[np.random.Generator]],
+    rngs: Generators,
     common: int,
     known: Sequence[int] | None = None,
 ) -> list[Order]:  # C columns of S series (n,)
-    """`order_evidence` of each column of the same samples, some at a time."""
+    """`order_evidence` of each column of the same samples, some at a time: so are the generators of many series."""
     longest = max((len(one) for one in columns[0]), default=0) if columns else 0
     step = max(1, _AT_A_TIME // max(1, len(columns[0]) * longest * _N_EXPERTS)) if columns else 1
-    some = [slice(start, start + step) for start in range(0, len(columns), step)]
-    return [order for part in some for order in _orders(columns[part], rngs[part], common, known)]
+    firsts = range(0, len(columns), step)
+    return [one for first in firsts for one in _orders(columns[first : first + step], first, rngs, common, known)]
 
 
 def _orders(
     columns: Sequence[Sequence[NDArray[Any]]],
-    rngs: Sequence[Sequence[np.random.Generator]],
+    first: int,
+    rngs: Generators,
     common: int,
     known: Sequence[int] | None,
 ) -> list[Order]:
-    each = [rng for some in rngs for rng in some]
+    """Of some columns, from the first of these on."""
     series, n_series = [one for some in columns for one in some], len(columns[0])
     found, dependent = np.zeros(len(series)), np.zeros(len(series), dtype=bool)
     length = min(common, max(map(len, series), default=0), _AT_A_TIME // (max(n_series, 1) * _N_EXPERTS))
@@ -94,7 +97,8 @@ def _orders(
         longest = max(len(series[by_length[-1]]), 1)
         many = max(1, _AT_A_TIME // (longest * _N_EXPERTS))
         chosen, by_length = by_length[-many:], by_length[:-many]
-        factors = _factors(_ranked([series[i] for i in chosen], [each[i] for i in chosen]))
+        own = rngs([(first + i // n_series, i % n_series) for i in chosen])
+        factors = _factors(_ranked([series[i] for i in chosen], own))
         for place, i in enumerate(chosen):
             factors[: 0 if known is None else known[i % n_series], place] = 1.0
         found[chosen], dependent[chosen] = _wealth(factors)
@@ -106,7 +110,7 @@ def _orders(
 # ---------------------------------------------------------------- ranks
 
 
-def _ranked(series: Sequence[NDArray[Any]], rngs: Sequence[np.random.Generator]) -> Array:  # S of (n,) -> (5, T, S)
+def _ranked(series: Sequence[NDArray[Any]], rngs: Iterable[np.random.Generator]) -> Array:  # S of (n,) -> (5, T, S)
     """Of each sample: its gap, a uniform number, and the places of three earlier samples among those before it.
 
     These are the sample before, and what followed the two samples that are closest to it. -1: there is none, and after
