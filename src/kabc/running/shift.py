@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kabc.arms.base import Arm, go_to
 from kabc.arms.failures import SpendError
+from kabc.core.arrays import Array
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.secrets import hide_words
 from kabc.core.words import counted, shown
@@ -212,36 +213,26 @@ class Shift:
             self.take(ticket, partial(arm.draw, ticket.count, *self._streams.of(ticket)))
 
     def _together(self, tickets: Sequence[Ticket]) -> Iterable[Sequence[Ticket]]:
-        """Tickets that are drawn at once: many if all arms are of one table that nobody else draws, else one."""
+        """Tickets that are drawn at once: many if all arms are of one table and nobody else draws, else one."""
         if tickets:
             self._cut(tickets[0].arm)
-        at_once = self.sources.table is not None and self._ledger.private and self._heart is None
+        at_once = self.sources.table is not None and self._ledger.private and self._expect is None
         return _in_batches(tickets) if at_once else ((ticket,) for ticket in tickets)
 
     def _draw_together(self, tickets: Sequence[Ticket]) -> None:
         """Draw some tickets here. If this fails for several at once, one of them is the cause: they are drawn alone."""
         table, began = self.sources.table, time.time()
-        if len(tickets) == 1 or table is None:
-            self.draw(tickets[0])
-            return
-        arms, counts = (np.array([getattr(one, what) for one in tickets]) for what in ("arm", "count"))
-        try:
-            with self.show.during(self._line):
-                rows = table.draw(arms, counts)
-        except Exception:
+        rows: Array | None = None
+        counts = np.array([ticket.count for ticket in tickets])
+        if len(tickets) > 1 and table is not None:
+            with self.show.during(self._line), suppress(Exception):
+                rows = table.draw(np.array([ticket.arm for ticket in tickets]), counts)
+        if rows is None:
             for ticket in tickets:
                 self.draw(ticket)
             return
-        parts = [rows[end - one.count : end] for one, end in zip(tickets, np.cumsum(counts).tolist(), strict=True)]
-        try:
-            if self._expect is not None:
-                self._expect(rows)
-        except KabcError:
-            for ticket, part in zip(tickets, parts, strict=True):
-                self.take(ticket, partial(np.asarray, part))
-            return
-        for ticket, part in zip(tickets, parts, strict=True):
-            self._took(ticket, part, began)
+        for ticket, end in zip(tickets, np.cumsum(counts).tolist(), strict=True):
+            self._took(ticket, rows[end - ticket.count : end], began)
 
     def job(self, ticket: Ticket) -> Job:
         """The draw of a ticket, which begins now. It can be sent to another process; sent again, it draws the same."""
