@@ -155,11 +155,21 @@ def test_one_scan_serves_all_arms_that_are_short_however_far_each_is(monkeypatch
     scans = fetched_by_scan(monkeypatch)
     buffer, _ = buffer_of(frame(20, 4000))
     buffer.draw(np.arange(20), np.full(20, 10))
-    for n in (100, 1400):
-        buffer.draw(np.array([0]), np.array([n]))
+    buffer.draw(np.arange(10), np.full(10, 490))  # these are far ahead now
     n_before = len(scans)
-    buffer.draw(np.arange(20), np.where(np.arange(20) < 10, 1700, 300))
+    buffer.draw(np.arange(20), np.full(20, 1500))
     assert len(scans) == n_before + 1
+
+
+def test_a_few_arms_that_are_far_ahead_need_few_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = fetched_by_scan(monkeypatch)
+    buffer, _ = buffer_of(frame(100, 2000))
+    for n in [1] * 5 + [20] * 95:
+        buffer.draw(np.arange(5), np.full(5, n))
+    fetched = np.bincount(np.concatenate(scans), minlength=100)
+    assert (fetched[:5] == 2000).all()
+    assert fetched[5:].max() <= 200  # nothing but the share of the first scan
+    assert len(scans) <= 4
 
 
 def test_if_one_arm_has_too_few_rows_no_arm_is_drawn() -> None:

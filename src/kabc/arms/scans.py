@@ -30,6 +30,8 @@ from kabc.core.words import counted
 _FIRST_FETCH = 64  # rows of each arm, at first
 _FEWEST = 16  # of each of many arms
 _MOST_FIRST = 2_000_000  # of all arms together
+_FEW_ROWS = 20_000  # of all arms that have too few
+_FURTHEST = 8  # times what an arm needs, if these are few rows
 
 
 class TableArm:
@@ -246,13 +248,15 @@ class RowBuffer:
     def _next_share(self, need: Counts) -> Array:  # (N,) -> (N,)
         """The share of each arm that is fetched after the next scan. `need`: rows of arms that have fewer, else 0.
 
-        These get twice what they need. An arm that has drawn about as much as the one that needs most gets as much as
-        that one. Another arm with few rows left gets as many again as it has drawn.
+        These get twice what they need, or up to eight times if they are few: a scan of a large table takes long. An arm
+        that has drawn about as much as the one that needs most gets twice as much as that one needs. Another arm with
+        few rows left gets as many again as it has drawn.
         """
-        most = int(need.argmax())
+        most, ahead = int(need.argmax()), min(_FURTHEST, max(2, _FEW_ROWS // int(need.sum())))
         in_step = 2 * self._drawn >= self._drawn[most]
         low = 2 * (self._fetched - self._drawn) < self._drawn
-        target = np.maximum(np.where(in_step, 2 * need[most], 2 * need), np.where(low, 2 * self._drawn, 0))
+        target = np.maximum(np.where(in_step, 2 * need[most], 0), ahead * need)
+        target = np.maximum(target, np.where(low, 2 * self._drawn, 0))
         target = np.where(target > 0, np.maximum(target, self._first_fetch), 0)
         target = np.minimum(target, np.maximum(self._most, need[most]))
         target = np.where(target > self._fetched, target + 4 * np.sqrt(target * self._block), 0)  # random hashes

@@ -214,8 +214,6 @@ class Shift:
 
     def _together(self, tickets: Sequence[Ticket]) -> Iterable[Sequence[Ticket]]:
         """Tickets that are drawn at once: many if all arms are of one table and nobody else draws, else one."""
-        if tickets:
-            self._cut(tickets[0].arm)
         at_once = self.sources.table is not None and self._ledger.private and self._expect is None
         return _in_batches(tickets) if at_once else ((ticket,) for ticket in tickets)
 
@@ -241,18 +239,14 @@ class Shift:
 
     def _begin(self, ticket: Ticket) -> Arm:
         """The arm of a ticket, at the place where its draw begins."""
-        self._cut(ticket.arm)
+        if self._block is not None and self.sources.facts.arms[ticket.arm].in_blocks:
+            self.sources.cut(self._block())
+            self._block = None
         arm = self.sources.arms[ticket.arm]
         if not self._ledger.private:  # otherwise nobody else draws
             go_to(arm, ticket.start, self._drawn[ticket.arm])
         self._began[ticket.id] = time.time(), getattr(arm, "n_paid", 0)
         return arm
-
-    def _cut(self, arm: int) -> None:
-        """Cut pools into blocks before the first of them is drawn."""
-        if self._block is not None and self.sources.facts.arms[arm].in_blocks:
-            self.sources.cut(self._block())
-            self._block = None
 
     def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
         """Count the samples that `get` gives. Whatever goes wrong becomes an error of this arm."""
