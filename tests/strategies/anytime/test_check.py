@@ -100,6 +100,17 @@ def test_arms_that_differ_a_little_are_drawn_up_to_the_next_look() -> None:
     assert found.request(np.full(6, 6), dry) == {}
 
 
+def test_an_arm_alone_in_its_group_is_not_drawn_up_to_the_next_look() -> None:
+    found, arms = KCheck([Scaled()]), np.arange(5)
+    found.start(arms, arms)
+    rng = np.random.default_rng(0)
+    means = [0.0, 0.0, 0.8, 0.8, 9.0]  # the first two groups are taken for one
+    batches = [Batch.of(arms.tolist(), [rng.normal(mean, 1.0, (6, 1)) for mean in means])]
+    labels, alone = np.array([0, 0, 0, 0, 1]), arms == 4
+    assert found.look(labels, np.full(5, 6), batches, alone) == "open"  # even if there is no more of it
+    assert found.request(np.full(5, 6), alone) == {0: 2, 1: 2, 2: 2, 3: 2}
+
+
 def test_a_few_arms_in_doubt_among_many_get_a_few_samples_and_not_a_part_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -13,8 +13,8 @@ The evidence that a group is two is the mean of what bets have won (`doubts.py`)
 "All" are the samples of the arms that have a group. With many arms a tenth of them is far too much for the few in
 doubt, so that it is never more than eight times what these have.
 
-Short runs see little. So where the last look has a small p, all arms are drawn up to the next look. How small: the more
-was drawn since the partition was settled, the smaller.
+Short runs see little. So where the last look has a small p, all arms that are looked at are drawn up to the next look.
+How small: the more was drawn since the partition was settled, the smaller.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class KCheck:
         if self._held is None and self._log_evidence > 0:
             self._held = int(counts[self._in_doubt(counts, dry)[1]].sum())
         grown = n_samples / self._settled_at
-        self._to_next_look = not self.doubted and not dry[self._arms].any() and self._differ_a_little(grown)
+        self._to_next_look = not self.doubted and self._differ_a_little(grown, dry)
         verdict = self._verdict(grown)
         self._open = verdict == "open"
         return verdict
@@ -141,11 +141,11 @@ class KCheck:
         """Samples over those that settled the partition, after which the arms in doubt have had their chance."""
         return 1 + min(more, _CHANCE * self._held / self._settled_at if self._held else more)
 
-    def _differ_a_little(self, grown: float) -> bool:
-        """Whether it is worth to draw all arms up to the next look."""
+    def _differ_a_little(self, grown: float, dry: Mask) -> bool:  # (N,)
+        """Whether it is worth to draw the arms up to the next look, and they can be drawn."""
         if self._shuffles is None or self._shuffles.next_look is None or not self._shuffles.p_values:
             return False
-        if grown >= _AT_MOST:
+        if grown >= _AT_MOST or dry[self._shuffles.arms].any():
             return False
         return self._shuffles.p_values[-1] <= _SMALL / grown**2
 
@@ -168,8 +168,9 @@ class KCheck:
 
     def _up_to_next_look(self, counts: Counts) -> dict[int, int]:  # (N,)
         assert self._shuffles is not None
-        missing = (self._shuffles.next_look or 0) - counts[self._arms]
-        return {int(arm): int(n) for arm, n in zip(self._arms, missing, strict=True) if n > 0}
+        arms = self._shuffles.arms
+        missing = (self._shuffles.next_look or 0) - counts[arms]
+        return {int(arm): int(n) for arm, n in zip(arms, missing, strict=True) if n > 0}
 
 
 def _in_order(labels: Index) -> Index:  # (N,) -> (N,)

@@ -3,7 +3,7 @@
 | symbol | here        | meaning                                                                                       |
 |--------|-------------|-----------------------------------------------------------------------------------------------|
 | D      | `labels`    | the partition in doubt, of the arms that the run started with                                 |
-| n_k    | `LOOKS`     | look k is at the first n_k samples of each of these arms                                      |
+| n_k    | `LOOKS`     | look k is at the first n_k samples of each of these arms that is not alone in its group       |
 | T      |             | how much the arms of a group differ, over all groups and feature maps                         |
 | p_k    | `p_values`  | part of the shuffled samples whose T is at least that of the samples, these included          |
 | S_D    | `evidence`  | sum of g(p_k) / len(LOOKS) over the looks so far, with g(p) the mean of 1{p <= a} / a         |
@@ -30,8 +30,7 @@ from kabc.strategies.anytime.learning import fitted_maps
 LOOKS = (6, 8, 11, 15, 20, 27, 36, 48)  # samples of each arm
 LEVELS = (1 / 64, 1 / 256, 1 / 1024)  # of p, each with the same share
 ENOUGH = 100.0  # evidence after which no more looks are made
-_FIRST, _ALL = 63, 1023  # shuffles; all of them only if p of the first ones is small
-_SMALL = 1 / 16
+_STAGES = ((15, 3 / 8), (63, 1 / 16), (255, 1 / 32), (1023, 0.0))  # shuffles; more of them if p is at most this
 _RIDGE = 0.1
 _SHARPNESS = 0.9  # below 1: then no single p of a map decides alone
 _TINIEST = 1e-26  # p of one feature map and group: about as far as the approximation goes
@@ -48,10 +47,17 @@ class Shuffles:
     ) -> None:  # (C,), (C,), -1: in no group
         self.groups = groups
         self.p_values: list[float] = []
+        several = np.bincount(groups + 1)[groups + 1] > 1  # an arm alone cannot be shuffled with others
         order = np.argsort(groups, kind="stable")  # group after group
+        order = order[several[order]]
         self._arms, self._groups = arms[order], groups[order]
         self._maps, self._block = maps, block
-        self._able = bool((groups >= 0).all()) and len(np.unique(groups)) < len(arms)
+        self._able = bool((groups >= 0).all() and several.any())
+
+    @property
+    def arms(self) -> Index:
+        """The arms that are looked at, ascending: those that are not alone in their group."""
+        return np.sort(self._arms)
 
     @property
     def evidence(self) -> float:
@@ -66,6 +72,8 @@ class Shuffles:
 
     def follow(self, batches: Sequence[Batch]) -> None:
         """Make all looks for which there are samples; `batches` are all rounds so far."""
+        if self.next_look is None:
+            return
         held = np.zeros(int(self._arms.max()) + 1, dtype=np.int64)
         for batch in batches:
             inside = batch.arms < len(held)
@@ -79,8 +87,12 @@ class Shuffles:
         maps = fitted_maps(_sorted(samples), self._maps, self._block)
         points = [_whitened(features, groups) for features in all_features(maps, samples)]
         rng = np.random.default_rng(n)  # shuffles do not depend on the samples
-        few = _rank(points, groups, n, _FIRST, rng)
-        return few if few > _SMALL else _rank(points, groups, n, _ALL, rng)
+        p = 1.0
+        for shuffles, small in _STAGES:
+            p = _rank(points, groups, n, shuffles, rng)
+            if p > small:
+                break
+        return p
 
 
 def graded(p: float) -> float:
