@@ -13,6 +13,7 @@ from scipy.stats import binom
 import kabc
 from kabc.arms.pools import PoolArm
 from kabc.core.evidence import exchangeability
+from kabc.core.streams import rngs_of
 from kabc.report import report_html
 from kabc.results.words import headline
 from kabc.running import watch
@@ -262,7 +263,7 @@ def test_small_pools_say_that_only_a_strong_dependence_would_show() -> None:
 
 
 def test_generators_of_many_arms_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, usual = list[int](), watch.rngs_of
+    made, usual = list[int](), rngs_of
 
     def counted(seed: int, keys: Any) -> Any:
         made.append(len(keys))
