@@ -16,17 +16,17 @@ class Outlook:
     """The latest forecast, and whether it agrees with the one of the round before."""
 
     def __init__(self) -> None:
-        self._more: Array | None = None  # (N,)
+        self.latest: Array | None = None  # (N,), whether it agrees or not
         self._total: float | None = None  # samples at the end, by the latest forecast
         self._steady = False
 
     def note(self, n_samples: int, more: Array | None) -> None:  # (N,)
         """The forecast after a round; None if there is none."""
         before, total = self._total, None if more is None else n_samples + float(more.sum())
-        self._more, self._total = more, total
+        self.latest, self._total = more, total
         self._steady = before is not None and total is not None and 1 / _AGREES <= total / before <= _AGREES
 
     @property
     def more(self) -> Array | None:  # (N,)
         """More samples of each arm; None: that cannot be told yet."""
-        return self._more if self._steady else None
+        return self.latest if self._steady else None

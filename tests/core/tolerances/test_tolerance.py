@@ -198,3 +198,22 @@ def test_per_cent_of_a_quantile_needs_positive_values(pool: Array, message: str)
     absolute = parse({"p50": 2}, ["latency"])
     assert isinstance(absolute, QuantileTolerance)
     absolute.check(latencies(50) - 30)
+
+
+@pytest.mark.parametrize(
+    ("said", "too_narrow"), [("0.2 sd", False), ("1 sd", False), ("6 sd", True), ("50% outliers", False)]
+)
+def test_a_kernel_is_too_narrow_where_larger_changes_look_no_larger(said: str, too_narrow: bool) -> None:
+    assert tolerance(said).overshoots(POOL, PHI) is too_narrow
+
+
+def test_one_column_with_a_change_that_is_seen_well_is_enough() -> None:
+    pool = latencies(columns=2)
+    phi = Waves(pool)
+    assert not tolerance({"a": "6 sd", "b": "0.2 sd"}, "a", "b").overshoots(pool, phi)
+    assert tolerance({"a": "6 sd", "b": "6 sd"}, "a", "b").overshoots(pool, phi)
+
+
+def test_only_a_change_in_units_of_people_can_be_too_large_for_a_kernel() -> None:
+    assert not KernelDistance(1.5).overshoots(POOL, PHI)
+    assert not tolerance(lambda pool: pool * 100).overshoots(POOL, PHI)

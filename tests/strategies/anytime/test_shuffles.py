@@ -105,6 +105,14 @@ def test_a_look_waits_until_all_arms_have_enough_samples() -> None:
     assert looked(batches).next_look == LOOKS[0]
 
 
+def test_an_arm_alone_in_its_group_is_not_looked_at_and_need_not_be_drawn() -> None:
+    """It has one sample, and it is far away: looks are those at the other arms alone."""
+    others = rounds(SPLIT, [LOOKS[1]])
+    found = looked([*others, Batch.of([6], [np.full((1, 1), 99.0)])], np.append(GROUPS, 2))
+    assert found.arms.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.p_values == looked(others).p_values
+
+
 def test_looking_in_between_changes_nothing() -> None:
     batches, one = rounds(WHOLE, [2] * 8), Shuffles(np.arange(6), GROUPS, [Scaled()])
     for number in range(len(batches)):

@@ -9,9 +9,12 @@ import pytest
 from scipy.stats import binom
 
 from kabc import KernelDistance, SettingsError
+from kabc.core.embeddings.pilots import feature_distance
 from kabc.core.scores.maps import Scaled
+from kabc.core.tolerances import Tolerance, parse
 from kabc.strategies.tolerance import ToleranceKABC
 from kabc.strategies.tolerance.either import Either, tolerance_strategy
+from kabc.strategies.tolerance.ruler import ruler_of
 from tests.strategies.tolerance.examples import Blind, play
 
 
@@ -237,3 +240,15 @@ def test_a_run_that_told_equal_arms_apart_by_bad_luck_ends() -> None:
     assert found is not None
     assert found.verdicts[0, 1] == "different"
     assert {found.verdicts[0, 2], found.verdicts[1, 2]} <= {"same", "open"}
+
+
+@pytest.mark.parametrize("said", ["8 sd", 30.0])
+def test_a_tolerance_far_above_the_spread_of_an_arm_takes_a_wider_kernel(said: object) -> None:
+    pilot = [np.random.default_rng(i).normal(size=(30, 1)) for i in range(2)]
+    tolerance = parse(said, ["value"])
+    assert isinstance(tolerance, Tolerance)
+    ruler, units = ruler_of(pilot, tolerance, ["value"], kernel=None, log_inverse_alpha=5, seed=0, block=1)
+    size = 8 if said == "8 sd" else said
+    assert units.columns[0].shift == pytest.approx(size, rel=0.2)  # and not what a narrow kernel sees last
+    far = feature_distance(ruler.features, pilot[0], pilot[0] + 1000.0)
+    assert far > 1.2 * ruler.eps

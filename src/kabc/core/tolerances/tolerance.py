@@ -10,6 +10,7 @@ The pool is a pilot: it is counted, and never tested. So eps is fixed before the
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ Arms: TypeAlias = NDArray[np.int64] | None  # (n,): which arm each row of a pool
 SMALLEST = 1e-6  # a distance below takes more than ten million samples of each arm, even if they hardly vary
 _DIAMETER = 2.0  # of all mean features
 _MOST_ROWS = 1024  # of a pool: more make the distance no better
+_FARTHER = 1.25  # at least this much farther a change twice as large should reach
 
 
 class Tolerance(ABC):
@@ -66,6 +68,10 @@ class Tolerance(ABC):
         if eps < SMALLEST:
             raise SettingsError(f"tolerance {self.words}: {self.why_invisible(rows, own)}")
         return eps
+
+    def overshoots(self, pool: Array, phi: Features) -> bool:  # (n, d)
+        """Whether changes far above the tolerance look no larger than it: the kernel is too narrow for it."""
+        return False
 
     def why_invisible(self, pool: Array, arms: Arms = None) -> str:  # (n, d), (n,)
         """Why the kernel does not see the change, and the cure."""
@@ -123,6 +129,14 @@ class ByExample(Tolerance):
             )
         spread = spreads(pool, arms)
         return [moved for part in self.parts for moved in part.times(times).moved(pool, spread)]
+
+    def overshoots(self, pool: Array, phi: Features) -> bool:
+        rows, _ = thinned(as_points(pool), None)
+        spread, before = spreads(rows), phi(rows).mean(axis=0)
+        eps = smallest_distance(before, self.moved(rows), phi)
+        twice = (part.times(2.0).moved(rows, spread) for part in self.parts if part.unit is not OUTLIERS)
+        reached = (max(smallest_distance(before, [way], phi) for way in ways) for ways in twice)
+        return min(reached, default=math.inf) < _FARTHER * eps
 
     def why_invisible(self, pool: Array, arms: Arms = None) -> str:
         spread = spreads(pool, arms)

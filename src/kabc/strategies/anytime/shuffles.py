@@ -3,7 +3,7 @@
 | symbol | here        | meaning                                                                                       |
 |--------|-------------|-----------------------------------------------------------------------------------------------|
 | D      | `labels`    | the partition in doubt, of the arms that the run started with                                 |
-| n_k    | `LOOKS`     | look k is at the first n_k samples of each of these arms                                      |
+| n_k    | `LOOKS`     | look k is at the first n_k samples of each of these arms that is not alone in its group       |
 | T      |             | how much the arms of a group differ, over all groups and feature maps                         |
 | p_k    | `p_values`  | part of the shuffled samples whose T is at least that of the samples, these included          |
 | S_D    | `evidence`  | sum of g(p_k) / len(LOOKS) over the looks so far, with g(p) the mean of 1{p <= a} / a         |
@@ -47,10 +47,17 @@ class Shuffles:
     ) -> None:  # (C,), (C,), -1: in no group
         self.groups = groups
         self.p_values: list[float] = []
+        several = np.bincount(groups + 1)[groups + 1] > 1  # an arm alone cannot be shuffled with others
         order = np.argsort(groups, kind="stable")  # group after group
+        order = order[several[order]]
         self._arms, self._groups = arms[order], groups[order]
         self._maps, self._block = maps, block
-        self._able = bool((groups >= 0).all()) and len(np.unique(groups)) < len(arms)
+        self._able = bool((groups >= 0).all() and several.any())
+
+    @property
+    def arms(self) -> Index:
+        """The arms that are looked at, ascending: those that are not alone in their group."""
+        return np.sort(self._arms)
 
     @property
     def evidence(self) -> float:
@@ -65,6 +72,8 @@ class Shuffles:
 
     def follow(self, batches: Sequence[Batch]) -> None:
         """Make all looks for which there are samples; `batches` are all rounds so far."""
+        if self.next_look is None:
+            return
         held = np.zeros(int(self._arms.max()) + 1, dtype=np.int64)
         for batch in batches:
             inside = batch.arms < len(held)

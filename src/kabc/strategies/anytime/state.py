@@ -6,9 +6,11 @@ Samples change it as `inference.py` says. The two phases, and the files that hol
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from kabc.core.arrays import Index, Mask
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.partitions.forced import Forced
 from kabc.strategies.answers import Status
 from kabc.strategies.anytime import pace, screening
@@ -72,7 +74,8 @@ class State:
 
     # ------------------------------------------------------------ what to draw
 
-    def request(self) -> Request:
+    def request(self, more: Array | None = None) -> Request:  # (N,)
+        """What to draw next; `more`: about how many more samples of each arm it takes, if that can be told."""
         counts = self.learning.counts
         if self.assignment is not None and not self.assignment.decided:
             wanted = self.assignment.request(counts)
@@ -84,7 +87,8 @@ class State:
         if self.look is not None:
             return {arm: self.look.samples - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
         arms = self._core_arms()
-        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min())))
+        missing = math.inf if more is None or not more[arms].any() else float(more[arms].max())
+        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min()), missing))
 
     @property
     def _outside(self) -> Index:

@@ -152,7 +152,7 @@ class AnytimeKABC(Stepwise):
     # ------------------------------------------------------------ rounds
 
     def _request(self) -> Request:
-        return self._found.request()
+        return self._found.request(self._outlook.latest)
 
     def tell(self, samples: Mapping[int, ArrayLike]) -> None:
         found, learning = self._found, self._found.learning

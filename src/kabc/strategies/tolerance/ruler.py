@@ -21,6 +21,7 @@ from kabc.core.kernels import FiniteKernel, Kernel
 from kabc.core.tolerances import Equivalents, Tolerance, equivalents
 
 SCALES = (0.5, 1.0, 2.0)  # multiples of the median distance; a wider kernel sees little but the mean
+_MOST_DOUBLED = 40  # times, where a tolerance is far larger than the spread of an arm
 _FEATURES = 64
 
 
@@ -91,7 +92,11 @@ def chosen_ruler(
     block: int = 1,
     codes: Sequence[int] = (),
 ) -> Ruler:  # N arrays (n_i, block x d)
-    """The ruler that a pilot suggests: the kernel that was given, or the bandwidth that costs the fewest samples."""
+    """The ruler that a pilot suggests: the kernel that was given, or the bandwidth that costs the fewest samples.
+
+    A tolerance far above the spread of an arm takes a wider kernel. In a narrow one, all that lies outside an arm is
+    equally far, so a change of many times the tolerance would look no larger than the tolerance.
+    """
     rows = _rows(pilot, block)
     typical = _typical(rows, codes)
 
@@ -102,8 +107,18 @@ def chosen_ruler(
 
     if kernel is not None:
         return made(kernel if isinstance(kernel, FiniteKernel) else RandomFeatures(kernel, 2 * _FEATURES, seed))
-    eyes = _eyes(np.concatenate(rows), typical, codes, seed)
-    return min(map(made, eyes), key=lambda ruler: ruler.needed(log_inverse_alpha, len(rows)))
+    pool = np.concatenate(rows)
+    rulers = [made(eye) for eye in _eyes(pool, typical, codes, seed, SCALES)]
+    best = min(rulers, key=lambda ruler: ruler.needed(log_inverse_alpha, len(rows)))
+    if not tolerance.overshoots(typical, best.of_rows):
+        return best
+    wide_pool = np.concatenate([pool, *(one.rows for one in tolerance.moved(typical, times=2.0))])
+    scales = (SCALES[-1] * 2.0 ** np.arange(_MOST_DOUBLED)).tolist()
+    for eye in _eyes(wide_pool, typical, codes, seed, scales):
+        wide = made(eye)
+        if not tolerance.overshoots(typical, wide.of_rows):
+            return wide
+    return best
 
 
 def blind_features(pool: Array, codes: Sequence[int], seed: int) -> FiniteKernel:  # (n, d)
@@ -113,14 +128,16 @@ def blind_features(pool: Array, codes: Sequence[int], seed: int) -> FiniteKernel
     return coded_features(pool, codes, eye) if codes or eye is None else eye
 
 
-def _eyes(pool: Array, typical: Array, codes: Sequence[int], seed: int) -> Iterator[FiniteKernel]:  # (n, d), (n, d)
+def _eyes(
+    pool: Array, typical: Array, codes: Sequence[int], seed: int, scales: Sequence[float]
+) -> Iterator[FiniteKernel]:  # (n, d), (n, d)
     """Features with narrow and wide kernels; codes are seen in one way only."""
     numbers = [place for place in range(pool.shape[1]) if place not in codes]
     if not numbers:
         yield coded_features(pool, codes, None)
         return
     widths = typical_bandwidths(typical[:, numbers])
-    for scale in SCALES:
+    for scale in scales:
         eye = pilot_features(pool[:, numbers], scale * widths, n_features=_FEATURES, seed=seed)
         yield coded_features(pool, codes, eye) if codes else eye
 
