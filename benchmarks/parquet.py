@@ -102,6 +102,7 @@ def cluster(path: str) -> dict[str, float]:
         "seconds": seconds,
         "processor": processor,
         "samples": result.n_samples,
+        "rounds": len(result.rounds),
         "right": right,
         "memory_mb": peak_memory(),
     }
@@ -234,7 +235,8 @@ def show(figures: dict[str, float | dict[str, float]], as_json: bool) -> None:
     print(f"file of {figures['gb']:.2f} GB    seconds      cpu  peak MB")
     for name, found in (("plain reading", plain), ("kabc.cluster", cluster)):
         print(f"{name:17} {found['seconds']:8.1f} {found['processor']:8.1f} {found['memory_mb']:8.0f}")
-    print(f"{cluster['samples']:,} samples, groups certified and {'right' if cluster['right'] else 'wrong'}")
+    said = "certified and right" if cluster["right"] else "not certified, or wrong"
+    print(f"{cluster['samples']:,} samples in {cluster['rounds']} rounds, groups {said}")
 
 
 if __name__ == "__main__":

@@ -121,12 +121,64 @@ def test_what_is_fetched_is_proportional_to_what_is_drawn(monkeypatch: pytest.Mo
     scans = fetched_by_scan(monkeypatch)
     buffer, _ = buffer_of(frame(5, 4000))
     for _ in range(30):
-        buffer.take(3, 50)
+        buffer.draw(np.array([3]), np.array([50]))
     fetched = np.bincount(np.concatenate(scans), minlength=5)
     assert fetched[3] <= 4 * 1500
     assert (np.delete(fetched, 3) <= 200).all()  # nothing but the share of the first scan
     assert (fetched - buffer.waiting).tolist() == [0, 0, 0, 1500, 0]  # drawn rows are not kept
     assert buffer.remaining(3) == 2500
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data(), st.integers(0, 3))
+def test_several_arms_at_once_give_what_each_gives_alone(data: st.DataObject, seed: int) -> None:
+    table = frame(6, 200)
+    whole = [drawn(arm) for arm in scanned(table, seed).values()]
+    buffer, _ = buffer_of(table, seed)
+    place = np.zeros(6, dtype=int)
+    for _ in range(8):
+        for arm in data.draw(st.sets(st.integers(0, 5), max_size=2)):  # some go back, or further
+            place[arm] = data.draw(st.integers(0, 180))
+            buffer.seek(arm, int(place[arm]))
+        arms = np.array(data.draw(st.lists(st.integers(0, 5), min_size=1, unique=True)))
+        counts = np.minimum([data.draw(st.integers(1, 40)) for _ in arms], 200 - place[arms])
+        arms, counts = arms[counts > 0], counts[counts > 0]
+        if not len(arms):
+            continue
+        expected = [whole[arm][place[arm] : place[arm] + n] for arm, n in zip(arms, counts, strict=True)]
+        assert np.array_equal(buffer.draw(arms, counts), np.concatenate(expected))
+        place[arms] += counts
+        assert [buffer.remaining(arm) for arm in range(6)] == (200 - place).tolist()
+
+
+def test_one_scan_serves_all_arms_that_are_short_however_far_each_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = fetched_by_scan(monkeypatch)
+    buffer, _ = buffer_of(frame(20, 4000))
+    buffer.draw(np.arange(20), np.full(20, 10))
+    buffer.draw(np.arange(10), np.full(10, 490))  # these are far ahead now
+    n_before = len(scans)
+    buffer.draw(np.arange(20), np.full(20, 1500))
+    assert len(scans) == n_before + 1
+
+
+def test_a_few_arms_that_are_far_ahead_need_few_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = fetched_by_scan(monkeypatch)
+    buffer, _ = buffer_of(frame(100, 2000))
+    for n in [1] * 5 + [20] * 95:
+        buffer.draw(np.arange(5), np.full(5, n))
+    fetched = np.bincount(np.concatenate(scans), minlength=100)
+    assert (fetched[:5] == 2000).all()
+    assert fetched[5:].max() <= 200  # nothing but the share of the first scan
+    assert len(scans) <= 4
+
+
+def test_if_one_arm_has_too_few_rows_no_arm_is_drawn() -> None:
+    buffer, _ = buffer_of(frame(3, 10))
+    before = buffer.draw(np.array([0, 1, 2]), np.array([1, 4, 1]))
+    with pytest.raises(ArmError, match="arm 'm1': asked for 7 samples, but 6 of its 10 rows remain; ask for fewer"):
+        buffer.draw(np.array([2, 1, 0]), np.array([3, 7, 3]))
+    after = buffer.draw(np.array([0, 1, 2]), np.array([9, 6, 9]))
+    assert sorted(np.concatenate([before, after])[:, 0].tolist()) == (np.arange(30) / 8).tolist()
 
 
 def test_arms_drawn_from_threads_get_the_same_samples() -> None:

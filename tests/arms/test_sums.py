@@ -63,7 +63,7 @@ def both(rows: pd.DataFrame, *cuts: int, **how: Any) -> tuple[NamedArms, NamedAr
 
 def buffer_of(arms: NamedArms) -> RowBuffer:
     found: Any = next(iter(arms.values()))
-    buffer: RowBuffer = found.summed_by[0]
+    buffer: RowBuffer = found.table[0]
     return buffer
 
 
@@ -199,7 +199,7 @@ def test_a_table_that_changes_is_refused() -> None:
 def test_a_table_that_is_here_is_not_summed_elsewhere() -> None:
     here, _, _ = both(table())
     found: Any = here["m1"]
-    assert found.summed_by is None
+    assert not found.table[0].can_sum
 
 
 def test_fewer_rows_are_fetched_beforehand_where_later_ones_are_summed(monkeypatch: pytest.MonkeyPatch) -> None:

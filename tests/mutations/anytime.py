@@ -350,6 +350,13 @@ DOUBTS = (
     ),
     Mutant(
         "strategies/anytime/shuffles.py",
+        "if p > small:",
+        "if p <= small:",
+        "a look ends early just where its p is small, and counts with few shuffles",
+        "strategies/anytime/test_shuffles.py::test_more_shuffles_are_made_only_while_p_is_small",
+    ),
+    Mutant(
+        "strategies/anytime/shuffles.py",
         "np.flatnonzero(owners == arm)[:n]",
         "np.flatnonzero(owners == arm)[-n:]",
         "which samples a look sees depends on when the run was settled",

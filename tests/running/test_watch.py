@@ -12,6 +12,8 @@ from scipy.stats import binom
 
 import kabc
 from kabc.arms.pools import PoolArm
+from kabc.core.evidence import exchangeability
+from kabc.core.streams import rngs_of
 from kabc.report import report_html
 from kabc.results.words import headline
 from kabc.running import watch
@@ -258,3 +260,25 @@ def test_small_pools_say_that_only_a_strong_dependence_would_show() -> None:
     assert told == ["few samples: only a strong dependence or drift would show in 15 samples of an arm"]
     plenty = kabc.cluster({"a": list(range(60)), "b": pools["b"]}, n_clusters=2, seed=0, progress=False)
     assert not [line for line in plenty.guarantee.assumptions if line.startswith("few samples:")]
+
+
+def test_generators_of_many_arms_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, usual = list[int](), rngs_of
+
+    def counted(seed: int, keys: Any) -> Any:
+        made.append(len(keys))
+        return usual(seed, keys)
+
+    def found() -> Any:
+        seen, rng = Watch(40, 0), np.random.default_rng(0)
+        for arm in range(40):
+            seen.hear(arm, rng.normal(size=(50, 2)))
+        return seen._evidence()
+
+    expected = found()
+    monkeypatch.setattr(watch, "rngs_of", counted)
+    monkeypatch.setattr(exchangeability, "_AT_A_TIME", 3 * 50 * exchangeability._N_EXPERTS)
+    doubts, _ = found()
+    assert [one.log for one in doubts] == [one.log for one in expected[0]]
+    assert sum(made) == 80
+    assert max(made) == 3

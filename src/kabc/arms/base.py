@@ -28,8 +28,8 @@ class Arm(Protocol):
     a line for people while it waits for something; `stop()`, called when the run ends while it is drawn in another
     thread; `seek(start)`, after which the next draw begins with sample number `start`, counted from 0, whatever was
     drawn before: an arm with an end needs it where several processes draw, or a study is resumed; `fingerprint`, a
-    text that differs where another process would draw other rows; `summed_by`, what sums samples of all arms where they
-    are, and the number of the arm there.
+    text that differs where another process would draw other rows; `table`, what draws samples of several arms at
+    once without random numbers, or sums them where they are, and the number of the arm there.
     """
 
     @property

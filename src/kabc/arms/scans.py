@@ -21,15 +21,17 @@ from kabc.arms.parts import PartedScan
 from kabc.arms.pools import check_start
 from kabc.arms.sums import RowSums, table_changed
 from kabc.arms.values import Encoder
-from kabc.core.arrays import Array, Counts
+from kabc.core.arrays import Array, Counts, Index
 from kabc.core.embeddings import FeatureSums
-from kabc.core.errors import ArmError
+from kabc.core.errors import ArmError, KabcError
 from kabc.core.kernels import FiniteKernel
 from kabc.core.words import counted
 
 _FIRST_FETCH = 64  # rows of each arm, at first
 _FEWEST = 16  # of each of many arms
 _MOST_FIRST = 2_000_000  # of all arms together
+_FEW_ROWS = 20_000  # of all arms that have too few
+_FURTHEST = 8  # times what an arm needs, if these are few rows
 
 
 class TableArm:
@@ -48,9 +50,9 @@ class TableArm:
         return self._buffer.remaining(self._number)
 
     @property
-    def summed_by(self) -> tuple[RowBuffer, int] | None:
-        """What sums its rows where they are, and its number there; None: they are here."""
-        return (self._buffer, self._number) if self._buffer.can_sum else None
+    def table(self) -> tuple[RowBuffer, int]:
+        """What draws and sums rows of all arms, and its number there."""
+        return self._buffer, self._number
 
     def in_order(self, most: int) -> Array:  # (m, d)
         """The first rows in the order in which they came, at most this many; looking at them draws nothing."""
@@ -66,7 +68,7 @@ class TableArm:
         self._buffer.seek(self._number, start)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:  # (n, d)
-        return self._buffer.encoder(self._buffer.take(self._number, n))
+        return self._buffer.draw(np.array([self._number]), np.array([n]))
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ class _First:
 class RowBuffer:
     """What all arms of a table share: which part was fetched, and the rows of the last scans.
 
-    Each arm has a place: `_drawn` rows were drawn before it. `_stock` are the rows of an arm from number `_oldest` on.
+    Each arm has a place: `_drawn` rows were drawn before it. `_stock` are the columns of fetched rows, arm after arm.
+    Those of an arm begin at `_starts`, with its row number `_oldest`, and end before its row number `_fetched`.
     """
 
     def __init__(
@@ -96,9 +99,9 @@ class RowBuffer:
         self._counts = counts  # (N,)
         self._most = np.iinfo(np.int64).max  # rows of an arm that are drawn
         self._salt = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
-        self._drawn, self._oldest, self._fetched = np.zeros((3, len(names)), dtype=np.int64)
+        self._drawn, self._oldest, self._fetched, self._starts = np.zeros((4, len(names)), dtype=np.int64)
         self._share = np.zeros(len(names))  # of the hashes of an arm that were fetched
-        self._stock: list[list[NDArray[Any]]] = [[] for _ in names]  # columns of rows
+        self._stock: list[NDArray[Any]] = []
         self._used = False  # whether a row was drawn
         self._first: _First | None = None
         self._fingerprints: dict[int, str] | None = None
@@ -133,24 +136,25 @@ class RowBuffer:
         """How many rows of an arm are not drawn yet."""
         return int(self._counts[arm] - self._drawn[arm])
 
-    def take(self, arm: int, n: int) -> dict[str, NDArray[Any]]:
-        """The next n rows of an arm."""
+    def draw(self, arms: Index, counts: Counts) -> Array:  # (A,), (A,) -> (rows, d)
+        """The next rows of some arms, arm after arm. If something is wrong with one of them, nothing is drawn."""
         with self._lock:
-            self._refuse_too_many(arm, n)
-            while self._fetched[arm] < self._drawn[arm] + n:
-                self._fetch(arm, int(self._drawn[arm] + n))
-            first = int(self._drawn[arm] - self._oldest[arm])
-            columns = zip(self.encoder.columns, self._stock[arm], strict=True)
-            self._drawn[arm] += n
+            for at in np.flatnonzero(counts > self._counts[arms] - self._drawn[arms]).tolist():
+                raise self._too_many(int(arms[at]), int(counts[at]))
+            while (self._drawn[arms] + counts > self._fetched[arms]).any():
+                self._fetch(arms, counts)
+            places = _spans(self._starts[arms] + self._drawn[arms] - self._oldest[arms], counts)
+            columns = zip(self.encoder.columns, self._stock, strict=True)
+            rows = self.encoder({name: column[places] for name, column in columns})
+            self._drawn[arms] += counts
             self._used = True
-            return {name: column[first : first + n] for name, column in columns}
+            return rows
 
-    def _refuse_too_many(self, arm: int, n: int) -> None:
-        if n > self.remaining(arm):
-            raise ArmError(
-                f"asked for {counted(n, 'sample')}, but {self.remaining(arm):,} of its {self._counts[arm]:,} rows "
-                "remain; ask for fewer, or give it more rows"
-            ).of_arm(self._names[arm])
+    def _too_many(self, arm: int, n: int) -> KabcError:
+        return ArmError(
+            f"asked for {counted(n, 'sample')}, but {self.remaining(arm):,} of its {self._counts[arm]:,} rows "
+            "remain; ask for fewer, or give it more rows"
+        ).of_arm(self._names[arm])
 
     @property
     def can_sum(self) -> bool:
@@ -166,14 +170,12 @@ class RowBuffer:
         with self._lock:
             assert self._sums is not None
             for arm in np.flatnonzero(wanted > self._counts - self._drawn).tolist():
-                self._refuse_too_many(arm, int(wanted[arm]))
+                raise self._too_many(arm, int(wanted[arm]))
             found = self._sums.sums(kernel, self._drawn, wanted)
             self._drawn = self._drawn + wanted
             self._used = True
-            for arm in np.flatnonzero(wanted).tolist():  # what was fetched beforehand, and will not be drawn
-                gone = int(min(self._drawn[arm], self._fetched[arm]) - self._oldest[arm])
-                self._oldest[arm] += gone
-                self._stock[arm] = [column[gone:].copy() for column in self._stock[arm]]
+            if (np.minimum(self._drawn, self._fetched) > self._oldest).any():
+                self._restock(self._stock, np.zeros_like(wanted))  # what was fetched beforehand is not drawn any more
             return found
 
     def seek(self, arm: int, start: int) -> None:
@@ -181,7 +183,6 @@ class RowBuffer:
         with self._lock:
             check_start(start, int(self._counts[arm]))
             if start < self._oldest[arm]:
-                self._stock[arm] = []
                 self._oldest[arm] = self._fetched[arm] = self._share[arm] = 0
             self._drawn[arm] = start
             self._used = self._used or start > 0
@@ -211,41 +212,57 @@ class RowBuffer:
         own = slice(first.ends[arm], first.ends[arm + 1])
         return {name: first.found[f"value{place}"][own] for place, name in enumerate(self.encoder.columns)}
 
-    def _fetch(self, arm: int, need: int) -> None:
-        """One more scan: rows of this arm, and of arms that will soon need some."""
-        share = self._next_share(arm, need)
+    def _fetch(self, arms: Index, counts: Counts) -> None:  # (A,), (A,)
+        """One more scan: rows of these arms if they have too few, and of arms that will soon need some."""
+        need = np.zeros_like(self._drawn)
+        need[arms] = self._drawn[arms] + counts
+        share = self._next_share(np.where(need > self._fetched, need, 0))
         arms = np.flatnonzero(share > self._share)
         found = self._read(arms, self._share[arms], share[arms])
-        order = np.lexsort((found["within"], found["hash"], found["code"]))
-        ends = np.cumsum(np.bincount(found["code"], minlength=len(self._names)))
-        stock, oldest, fetched = list(self._stock), self._oldest.copy(), self._fetched.copy()
-        for number in arms.tolist():
-            mine = order[(ends[number - 1] if number else 0) : ends[number]]
-            new = [found[f"value{place}"][mine] for place in range(len(self._scan.cells))]
-            old = stock[number] or [column[:0] for column in new]
-            fetched[number] += len(mine)
-            gone = int(min(self._drawn[number], fetched[number]) - oldest[number])  # rows that were drawn
-            oldest[number] += gone
-            stock[number] = [np.concatenate(pair)[gone:] for pair in zip(old, new, strict=True)]
-        # in one step: Ctrl-C may come at any time
-        self._stock, self._oldest, self._fetched, self._share = stock, oldest, fetched, share
+        code = found.pop("code")
+        order = np.lexsort((found.pop("within"), found.pop("hash"), code))
+        added = np.bincount(code, minlength=len(self._names))
+        new = [found.pop(f"value{place}")[order] for place in range(len(self._scan.cells))]
+        self._restock(new, added, share)
         self._refuse_changed()
 
-    def _next_share(self, arm: int, need: int) -> NDArray[np.float64]:  # (N,)
-        """The share of each arm that is fetched after the next scan.
+    def _restock(self, new: list[NDArray[Any]], added: Counts, share: Array | None = None) -> None:  # (N,), (N,)
+        """Leave out rows that were drawn, and put so many new ones behind those of each arm, which come sorted."""
+        fetched = self._fetched + added
+        oldest = np.minimum(self._drawn, fetched)
+        kept = np.maximum(self._fetched - oldest, 0)
+        add = fetched - oldest - kept  # an arm may begin with a later row than the first new one
+        starts = np.cumsum(kept + add) - kept - add
+        stay, come = _spans(starts, kept), _spans(starts + kept, add)
+        old_places = _spans(self._starts + oldest - self._oldest, kept)
+        new_places = _spans(np.cumsum(added) - add, add)
+        stock = []
+        for before, column in zip(self._stock or new, new, strict=True):
+            one = np.empty(len(stay) + len(come), dtype=np.promote_types(before.dtype, column.dtype))
+            one[stay], one[come] = before[old_places], column[new_places]
+            stock.append(one)
+        share = self._share if share is None else share
+        # in one step: Ctrl-C may come at any time
+        self._stock, self._starts, self._oldest, self._fetched, self._share = stock, starts, oldest, fetched, share
 
-        An arm that has drawn about as much as the one that ran out gets as much as that one. Another arm with few rows
-        left gets as many again as it has drawn.
+    def _next_share(self, need: Counts) -> Array:  # (N,) -> (N,)
+        """The share of each arm that is fetched after the next scan. `need`: rows of arms that have fewer, else 0.
+
+        These get twice what they need, or up to eight times if they are few: a scan of a large table takes long. An arm
+        that has drawn about as much as the one that needs most gets twice as much as that one needs. Another arm with
+        few rows left gets as many again as it has drawn.
         """
-        in_step = 2 * self._drawn >= self._drawn[arm]
+        most, ahead = int(need.argmax()), min(_FURTHEST, max(2, _FEW_ROWS // int(need.sum())))
+        in_step = 2 * self._drawn >= self._drawn[most]
         low = 2 * (self._fetched - self._drawn) < self._drawn
-        target = np.maximum(np.where(in_step, 2 * need, 0), np.where(low, 2 * self._drawn, 0))
+        target = np.maximum(np.where(in_step, 2 * need[most], 0), ahead * need)
+        target = np.maximum(target, np.where(low, 2 * self._drawn, 0))
         target = np.where(target > 0, np.maximum(target, self._first_fetch), 0)
-        target = np.minimum(target, max(self._most, need))
+        target = np.minimum(target, np.maximum(self._most, need[most]))
         target = np.where(target > self._fetched, target + 4 * np.sqrt(target * self._block), 0)  # random hashes
         share = np.maximum(self._share, target / np.maximum(self._counts, 1))
-        if share[arm] == self._share[arm]:  # the last scan found fewer rows than expected
-            share[arm] += _FIRST_FETCH / self._counts[arm]
+        stuck = (need > 0) & (share == self._share)  # the last scan found fewer rows than expected
+        share[stuck] += _FIRST_FETCH / self._counts[stuck]
         return np.minimum(share, 1.0)
 
     @property
@@ -268,6 +285,11 @@ class RowBuffer:
             raise table_changed(
                 self._scan.name, self._names[first], int(self._counts[first]), f"{self._fetched[first]:,}"
             )
+
+
+def _spans(first: Counts, lengths: Counts) -> Index:  # (A,), (A,) -> (sum of lengths,)
+    """The numbers first, first + 1, ... of each span, so many as it is long, one span after the other."""
+    return np.asarray(np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum()))
 
 
 def _hash_at(share: NDArray[np.float64]) -> NDArray[np.uint64]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.arms.base import Arm, go_to
 from kabc.arms.failures import SpendError
+from kabc.core.arrays import Array
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.secrets import hide_words
 from kabc.core.words import counted, shown
@@ -31,6 +33,7 @@ from kabc.study.tickets import Streams, keys_of
 LEASE_SECONDS = 60.0
 _EXCHANGE_SECONDS = 0.15  # of drawing between two exchanges with a store that others share
 _MOST_AT_ONCE = 500  # tickets
+_SAMPLES_AT_ONCE = 4096  # of a table, about
 _AT_ONCE = nullcontext()
 
 
@@ -100,8 +103,8 @@ class Shift:
                 return 0
             if self.sources.workers.engine is None:
                 while leased or self._finished:
-                    for ticket in leased:
-                        self.draw(ticket)
+                    for some in self._together(leased):
+                        self._draw_together(some)
                         self._hand_in()
                     leased = self.lease(self._wanted())
             else:
@@ -209,6 +212,26 @@ class Shift:
             arm = self._begin(ticket)
             self.take(ticket, partial(arm.draw, ticket.count, *self._streams.of(ticket)))
 
+    def _together(self, tickets: Sequence[Ticket]) -> Iterable[Sequence[Ticket]]:
+        """Tickets that are drawn at once: many if all arms are of one table and nobody else draws, else one."""
+        at_once = self.sources.table is not None and self._ledger.private and self._expect is None
+        return _in_batches(tickets) if at_once else ((ticket,) for ticket in tickets)
+
+    def _draw_together(self, tickets: Sequence[Ticket]) -> None:
+        """Draw some tickets here. If this fails for several at once, one of them is the cause: they are drawn alone."""
+        table, began = self.sources.table, time.time()
+        rows: Array | None = None
+        counts = np.array([ticket.count for ticket in tickets])
+        if len(tickets) > 1 and table is not None:
+            with self.show.during(self._line), suppress(Exception):
+                rows = table.draw(np.array([ticket.arm for ticket in tickets]), counts)
+        if rows is None:
+            for ticket in tickets:
+                self.draw(ticket)
+            return
+        for ticket, end in zip(tickets, np.cumsum(counts).tolist(), strict=True):
+            self._took(ticket, rows[end - ticket.count : end], began)
+
     def job(self, ticket: Ticket) -> Job:
         """The draw of a ticket, which begins now. It can be sent to another process; sent again, it draws the same."""
         self._begin(ticket)
@@ -236,8 +259,10 @@ class Shift:
             raise self._failed(ticket, error) from (error.__cause__ if isinstance(error, KabcError) else error)
         began, paid = self._began.pop(ticket.id, (0.0, 0))
         n_paid = getattr(self.sources.arms[ticket.arm], "n_paid", paid) - paid
-        worker, ended = self._ledger.worker, time.time()
-        self._finished.append(Draw(ticket.id, ticket.lease, worker, rows, began, ended, max(n_paid, 0)))
+        self._took(ticket, rows, began, max(n_paid, 0))
+
+    def _took(self, ticket: Ticket, rows: NDArray[Any], began: float, n_paid: int = 0) -> None:
+        self._finished.append(Draw(ticket.id, ticket.lease, self._ledger.worker, rows, began, time.time(), n_paid))
         self._held.pop(ticket.id, None)
         self._drawn[ticket.arm] += ticket.count
         self._n_done += 1
@@ -279,3 +304,17 @@ class Shift:
             f"round {tickets[0].round}: drawing, {self._n_done} of {len(tickets)} draws done, "
             f"{counted(self._n_earlier + self._n_samples, 'sample')} so far"
         )
+
+
+def _in_batches(tickets: Sequence[Ticket]) -> Iterator[list[Ticket]]:
+    """Tickets, as many together as ask for some thousand samples."""
+    batch: list[Ticket] = []
+    n_samples = 0
+    for ticket in tickets:
+        batch.append(ticket)
+        n_samples += ticket.count
+        if n_samples >= _SAMPLES_AT_ONCE:
+            yield batch
+            batch, n_samples = [], 0
+    if batch:
+        yield batch

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kabc.arms.base import Arm, NamedArms, as_arm
 from kabc.arms.tallies import Failures, failures_of
-from kabc.core.arrays import Counts
+from kabc.core.arrays import Array, Counts, Index
 from kabc.core.embeddings import FeatureSums
 from kabc.core.errors import ArmError, SettingsError
 from kabc.core.kernels import FiniteKernel
@@ -26,8 +26,15 @@ ArmLike = Callable[[int, np.random.Generator], ArrayLike] | Callable[..., Awaita
 Arms = Mapping[Any, ArmLike] | Sequence[ArmLike]
 
 
-class SummingTable(Protocol):
-    """A table that sums its rows where they are (`kabc.arms.scans.RowBuffer`)."""
+class Table(Protocol):
+    """What all arms are rows of (`kabc.arms.scans.RowBuffer`)."""
+
+    @property
+    def can_sum(self) -> bool:
+        """Whether rows can be summed where they are."""
+
+    def draw(self, arms: Index, counts: Counts) -> Array:  # (A,), (A,) -> (rows, d)
+        """The next samples of some arms, arm after arm. If something is wrong with one of them, nothing is drawn."""
 
     def expect(self, most: int) -> None:
         """No more rows of an arm than this are drawn."""
@@ -46,6 +53,7 @@ class Sources:
         # random numbers: keys (arm,) shuffle the pools; see kabc.study.tickets for the others
         rngs = rngs_of(seed, [(i,) for i in range(len(named))])
         self.arms = [as_arm(name, source, rng) for (name, source), rng in zip(named, rngs, strict=True)]
+        self.table = table_of(self.arms)
         self.names = tuple(name for name, _ in named)
         self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
         self.facts = facts_of(self.arms, self._about)
@@ -84,14 +92,8 @@ class Sources:
         if block > 1 and self._block != block:
             self._block = block
             self.arms = [arm.in_blocks(block) if hasattr(arm, "in_blocks") else arm for arm in self.arms]
+            self.table = table_of(self.arms)
         return [arm.remaining for arm in self.arms]
-
-    @property
-    def summing_table(self) -> SummingTable | None:
-        """The table that sums samples of all arms where they are; None: they are drawn."""
-        found = [getattr(arm, "summed_by", None) for arm in self.arms]
-        table: SummingTable | None = None if found[0] is None else found[0][0]
-        return table if found == [(table, number) for number in range(len(found))] else None
 
     def n_lost(self, drawn: Sequence[int]) -> int:
         """Draws that were paid for without a sample to show: new tries, refused calls, warm-ups, lost draws.
@@ -168,6 +170,14 @@ class Sources:
             except Exception as error:
                 wrong.append(f"arm {name!r} could not be closed: {type(error).__name__}: {error}")
         return wrong
+
+
+def table_of(arms: Sequence[Arm]) -> Table | None:
+    """The table that all arms are of, with the numbers that they have here; None: there is none."""
+    # a wrapper that hands on the attributes of an arm may change its samples: the class must have it
+    found = [getattr(arm, "table", None) if hasattr(type(arm), "table") else None for arm in arms]
+    table: Table | None = None if found[0] is None else found[0][0]
+    return table if found == [(table, number) for number in range(len(found))] else None
 
 
 def facts_of(arms: Sequence[Arm], about: NamedArms, *, fingerprints: bool = False) -> Facts:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from kabc.core.embeddings import FeatureSums
 from kabc.core.kernels import FiniteKernel
 from kabc.running.intake import Intake
-from kabc.running.sources import Sources, SummingTable
+from kabc.running.sources import Sources, Table
 from kabc.strategies.base import Request, Strategy, TakesSums
 from kabc.study.ledger import Ledger
 
@@ -23,7 +23,7 @@ from kabc.study.ledger import Ledger
 class Summing:
     """Sums of a strategy's samples."""
 
-    def __init__(self, kernel: FiniteKernel, table: SummingTable, intake: Intake) -> None:
+    def __init__(self, kernel: FiniteKernel, table: Table, intake: Intake) -> None:
         self._kernel, self._table, self._intake = kernel, table, intake
 
     def rows_of(self, request: Request) -> Request:
@@ -59,8 +59,8 @@ def summing_of(strategy: Strategy, sources: Sources | None, intake: Intake, ledg
     """
     if not isinstance(strategy, TakesSums) or _made_in(strategy, "tell") is not _made_in(strategy, "tell_sums"):
         return None
-    kernel, table = strategy.sums_of, None if sources is None else sources.summing_table
-    if kernel is None or table is None or not ledger.private:
+    kernel, table = strategy.sums_of, None if sources is None else sources.table
+    if kernel is None or table is None or not (table.can_sum and ledger.private):
         return None
     return Summing(kernel, table, intake)
 

@@ -39,6 +39,7 @@ _MOST_COLUMNS = 10
 _DENSE = 1000  # first samples, or blocks, of an arm that are all looked at; then every second, fourth, ... one
 _MOST_NUMBERS = 4_000_000  # of all arms: 32 MB
 _FEWEST = 100  # samples of an arm that are looked at, however many arms there are
+_NONE = np.zeros((0, 1))
 
 
 class Watch:
@@ -150,7 +151,7 @@ class Watch:
         return (f"{few}: are rows repeated? (a heuristic; repeated rows are not independent samples)",)
 
     def _rows(self) -> list[Array]:  # N of (m, d)
-        rows = [np.concatenate(seen) if seen else np.zeros((0, 1)) for seen in self._seen]
+        rows = [(seen[0] if len(seen) == 1 else np.concatenate(seen)) if seen else _NONE for seen in self._seen]
         if self.block == 1:
             return rows
         rows = [
@@ -181,10 +182,11 @@ class Watch:
         return doubts, together
 
     def _orders(self, rows: Mapping[int, Array], n_columns: int, common: int) -> list[Order]:
-        columns = range(n_columns)
-        rngs = rngs_of(self._seed, [(arm, column, 1) for column in columns for arm in rows])
-        each = [[next(rngs) for _ in rows] for _ in columns]
-        return orders_evidence([[one[:, column] for one in rows.values()] for column in columns], each, common)
+        series = [[one[:, column] for one in rows.values()] for column in range(n_columns)]
+        arms = list(rows)
+        return orders_evidence(
+            series, lambda some: rngs_of(self._seed, [(arms[i], column, 1) for column, i in some]), common
+        )
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,8 @@ def watched_columns(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
 def _repeats(rows: Array) -> tuple[int, int] | None:  # (m, d) -> different rows and all
     """Few different rows, although their digits could tell many more apart; None if that is not so."""
     if len(rows) < 30 or not np.isfinite(rows).all():
+        return None
+    if any(5 * len(np.unique(column)) > len(rows) for column in rows.T):  # as many different rows, and quickly seen
         return None
     distinct = len(np.unique(rows, axis=0))
     if distinct < 2 or len(rows) < 5 * distinct:

@@ -30,28 +30,48 @@ def test_every_bet_is_fair_whatever_the_past() -> None:
     """The mean of each expert's factor over the next rank is 1: over all gaps, and finely within them."""
     rng = np.random.default_rng(0)
     for n in (2, 3, 9, 40):
-        past = exchangeability._ranked(autoregressive(0.8)(n, rng), rng)
+        past = exchangeability._ranked([autoregressive(0.8)(n, rng)], [rng])
         within = (np.arange(2000) + 0.5) / 2000
         total = np.zeros(exchangeability._N_EXPERTS)
         for slot in range(n):
             # sample n in this gap, at each of many places in it
-            steps = [past.copy() for _ in within]
-            for step, place in zip(steps, within, strict=True):
-                step[:2, -1] = slot, place
-            total += exchangeability._factors(steps, n)[-1].mean(axis=0) / n
+            steps = np.tile(past, len(within))
+            steps[0, -1], steps[1, -1] = slot, within
+            total += exchangeability._factors(steps)[-1].mean(axis=0) / n
         np.testing.assert_allclose(total, 1.0, atol=0.015)
 
 
 def test_ranks_are_those_of_the_samples_before() -> None:
-    slot, _, before, left, right = exchangeability._ranked(
-        np.array([3.0, 1.0, 2.0, 5.0, 2.5]), np.random.default_rng(0)
-    )
+    found = exchangeability._ranked([np.array([3.0, 1.0, 2.0, 5.0, 2.5])], np.random.default_rng(0).spawn(1))
+    slot, _, before, left, right = found[..., 0]
     assert slot.tolist() == [0, 0, 1, 3, 2]
     assert before.tolist() == [-1, 0, 0, 1, 3]
     # before 2.5 came 5; its neighbour below is 3, which 1 followed; it has none above
     assert (left[4], right[4]) == (0, -1)
     # before 5 came 2; its neighbours are 1, which 2 followed, and 3, which 1 followed
     assert (left[3], right[3]) == (1, 0)
+
+
+def test_ranks_of_many_series_are_those_that_sorting_again_for_each_sample_gives() -> None:
+    rng = np.random.default_rng(2)
+    series = [np.round(rng.normal(size=n), 1) for n in (17, 0, 1, 2, 30, 17)]
+    series[4][3] = np.nan
+    found = exchangeability._ranked(series, np.random.default_rng(1).spawn(6))
+    for values, rng, got in zip(series, np.random.default_rng(1).spawn(6), np.moveaxis(found, 2, 0), strict=True):
+        ties, within = rng.random(len(values)), rng.random(len(values))
+        rank = np.argsort(np.lexsort((ties, values)))
+        expected = np.full((5, 30), -1.0)
+        expected[1, : len(values)] = within
+        for now in range(len(values)):
+            past = sorted(rank[:now].tolist())
+            place = past.index(rank[now - 1]) if now else -1
+            expected[0, now] = sum(one < rank[now] for one in past)
+            expected[2, now] = place
+            for row, near in ((3, place - 1), (4, place + 1)):
+                if now > 1 and 0 <= near < now:
+                    followed = rank.tolist().index(past[near]) + 1
+                    expected[row, now] = past.index(rank[followed])
+        assert np.array_equal(got, expected)
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -136,7 +156,8 @@ def test_columns_at_once_are_columns_one_by_one(common: int, monkeypatch: pytest
     each = [order_evidence(some, np.random.default_rng(at).spawn(4), common) for at, some in enumerate(columns)]
     for at_a_time in (4_000_000, 5_000):
         monkeypatch.setattr("kabc.core.evidence.exchangeability._AT_A_TIME", at_a_time)
-        found = orders_evidence(columns, [np.random.default_rng(at).spawn(4) for at in range(3)], common)
+        rngs = [np.random.default_rng(at).spawn(4) for at in range(3)]
+        found = orders_evidence(columns, lambda some: [rngs[at][i] for at, i in some], common)  # noqa: B023
         for one, other in zip(found, each, strict=True):
             np.testing.assert_allclose(one.log_evidence, other.log_evidence, rtol=1e-9, atol=1e-12)
             assert (one.dependent == other.dependent).all()

@@ -12,7 +12,7 @@ import kabc
 from kabc import AnytimeKABC, SettingsError
 from kabc.bench import INSTANCES
 from kabc.core.scores.maps import Ranks, Scaled
-from kabc.strategies.anytime import check
+from kabc.strategies.anytime import check, shuffles
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.check import KCheck
 from tests.strategies.anytime.playing import Draw, at, play
@@ -92,10 +92,11 @@ def test_arms_that_differ_a_little_are_drawn_up_to_the_next_look() -> None:
     means = np.repeat([0.0, 0.8, 9.0], 2)  # the first two groups are taken for one
     batches = [Batch.of(arms.tolist(), [rng.normal(mean, 1.0, (6, 1)) for mean in means])]
     labels, nobody = np.array([0, 0, 0, 0, 1, 1]), np.zeros(6, dtype=np.bool_)
-    assert found.look(labels, batches, nobody) == "open"
+    held = np.full(6, 6)
+    assert found.look(labels, held, batches, nobody) == "open"
     assert found.request(np.array([6, 6, 7, 6, 8, 6]), nobody) == {0: 2, 1: 2, 2: 1, 3: 2, 5: 2}
     dry = arms == 5
-    assert found.look(labels, batches, dry) == "passed"  # the next look cannot be reached
+    assert found.look(labels, held, batches, dry) == "passed"  # the next look cannot be reached
     assert found.request(np.full(6, 6), dry) == {}
 
 
@@ -106,8 +107,27 @@ def test_an_arm_alone_in_its_group_is_not_drawn_up_to_the_next_look() -> None:
     means = [0.0, 0.0, 0.8, 0.8, 9.0]  # the first two groups are taken for one
     batches = [Batch.of(arms.tolist(), [rng.normal(mean, 1.0, (6, 1)) for mean in means])]
     labels, alone = np.array([0, 0, 0, 0, 1]), arms == 4
-    assert found.look(labels, batches, alone) == "open"  # even if there is no more of it
+    assert found.look(labels, np.full(5, 6), batches, alone) == "open"  # even if there is no more of it
     assert found.request(np.full(5, 6), alone) == {0: 2, 1: 2, 2: 2, 3: 2}
+
+
+def test_a_few_arms_in_doubt_among_many_get_a_few_samples_and_not_a_part_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What shuffling has shown stays. So the doubt stays, whatever is drawn, and the arms in doubt must be enough."""
+    monkeypatch.setattr(shuffles, "_rank", lambda _points, _groups, n, *_: 1 / 64 if n == shuffles.LOOKS[0] else 1.0)
+    strategy, draw = AnytimeKABC(1_000, 2, 0.05, maps=[Scaled()], seed=1), at([0, 5])
+    rng, asked = np.random.default_rng(1), []
+    while not strategy.stopped and len(strategy.rounds) < 200:
+        found, request = strategy._found.assignment, strategy.ask()
+        if found is not None and found.decided:
+            asked.append(request)
+        strategy.tell({arm: draw(rng, arm, n) for arm, n in request.items()})
+    assert strategy.status == "decided"
+    assert {len(request) for request in asked} == {3}
+    assert len(asked) < 40
+    assert max(max(request.values()) for request in asked) > 3
+    assert sum(sum(request.values()) for request in asked) < 0.05 * strategy.n_samples
 
 
 def test_a_doubtful_answer_is_not_certified_and_stops_soon() -> None:

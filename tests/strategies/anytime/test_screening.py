@@ -38,11 +38,12 @@ def groups(means: np.ndarray) -> tuple[int, ...]:
 
 
 def looked_at(
-    means: np.ndarray, rounds: list[tuple[np.ndarray, int]], seed: int = 0
+    means: np.ndarray, rounds: list[tuple[np.ndarray, int]], seed: int = 0, freedom: float = math.inf
 ) -> tuple[tuple[Moments, ...], list[Batch], np.ndarray]:
     """Learners that know 24 arms in two groups by turns, the samples of all rounds, and the groups of these 24."""
     rng, core = np.random.default_rng(seed), np.arange(24)
-    batches = [Batch.of(arms.tolist(), [rng.normal(means[arm], 1.0, (n, 1)) for arm in arms]) for arms, n in rounds]
+    noise = rng.standard_normal if freedom == math.inf else lambda size: rng.standard_t(freedom, size)
+    batches = [Batch.of(arms.tolist(), [means[arm] + noise((n, 1)) for arm in arms]) for arms, n in rounds]
     learners = (moments_of(Scaled().fitted(batches[0].samples), len(means), paired=False),)
     teach(learners, [batches[0].part(core)])
     return learners, batches, np.where(np.arange(len(means)) < 24, np.arange(len(means)) % 2, -1)
@@ -73,6 +74,24 @@ def test_many_arms_that_stand_out_are_a_group_and_a_few_of_them_join_at_once() -
     odd, closer = screening.looked(screening.Look(np.arange(24, 400), 4, 376), learners, batches, known, n_missing=2)
     assert closer is None
     assert len(odd) == 8 and set(odd.tolist()) <= set(range(100, 200))
+
+
+def test_arms_that_stand_out_because_tails_are_heavy_are_looked_at_closely_and_do_not_join() -> None:
+    means = np.where(np.arange(4_000) % 2, 9.0, 0.0)
+    means[37] = 4.5
+    outside = np.arange(24, 4_000)
+    learners, batches, known = looked_at(means, [(np.arange(4_000), 4)], freedom=3.0)
+    look: screening.Look | None = screening.Look(outside, 4, len(outside))
+    odd, shrinking = outside[:0], []
+    while look is not None:
+        shrinking.append(len(look.arms))
+        odd, look = screening.looked(look, learners, batches, known, n_missing=1)
+        if look is not None:
+            more, n = look.arms, look.samples // 2
+            noise = np.random.default_rng(n).standard_t(3.0, (len(more), n, 1))
+            batches.append(Batch.of(more.tolist(), list(means[more][:, None, None] + noise)))
+    assert shrinking == [3_976, 248, 16]
+    assert odd[0] == 37
 
 
 def test_of_a_few_arms_outside_all_join() -> None:

@@ -64,9 +64,32 @@ def test_a_small_p_is_as_rare_as_it_says_when_groups_are_whole() -> None:
 
 
 def test_the_samples_themselves_count_as_a_shuffle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffles, "_FIRST", 15)
-    monkeypatch.setattr(shuffles, "_ALL", 31)
+    monkeypatch.setattr(shuffles, "_STAGES", ((15, 1 / 4), (31, 0.0)))
     assert looked(rounds(SPLIT, [8])).p_values[-1] == 1 / 32
+
+
+@pytest.mark.parametrize(
+    ("p", "many"), [(0.5, [15]), (0.3, [15, 63]), (0.05, [15, 63, 255]), (0.01, [15, 63, 255, 1023])]
+)
+def test_more_shuffles_are_made_only_while_p_is_small(
+    monkeypatch: pytest.MonkeyPatch, p: float, many: list[int]
+) -> None:
+    made: list[int] = []
+
+    def rank(points: object, groups: Index, n: int, shuffled: int, rng: object) -> float:
+        made.append(shuffled)
+        return p
+
+    monkeypatch.setattr(shuffles, "_rank", rank)
+    assert looked(rounds(WHOLE, [LOOKS[0]])).p_values == [p]
+    assert made == many
+
+
+def test_a_look_that_ends_early_would_count_as_nothing() -> None:
+    """A stage ends a look only if its p is above all levels that count (Lemma 17.2)."""
+    *early, last = shuffles._STAGES
+    assert all(small >= max(LEVELS) for _, small in early)
+    assert last == (1 / min(LEVELS) - 1, 0.0)
 
 
 def test_only_the_first_samples_of_each_arm_matter() -> None:

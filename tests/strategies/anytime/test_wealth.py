@@ -201,3 +201,19 @@ def test_arms_outside_bet_the_same_in_parts_as_all_at_once() -> None:
         in_parts.note(where, *bet_outside(made.of(some), where, in_parts.far_gains(where), np.zeros(2)))
     assert np.array_equal(in_parts.log, at_once.log)
     assert in_parts.log[3:].any()
+
+
+def test_whom_to_trust_is_the_mean_over_all_pairs_that_look_different_of_all_rounds() -> None:
+    """Rounds with some of the arms, and with some of those that they are compared with, change a part of the books."""
+    rng, wealth = np.random.default_rng(3), books(40, [0, 1, 2])
+    for arms in (range(40), [0, 1, 2, 5, 6, 7], [1, 5, 39], [0, 1], [2, 30]):
+        made = Block(
+            rng.normal(0, 2, (3, len(arms), 3)), rng.integers(0, 3, (3, len(arms))), np.arange(len(arms) + 1), 1
+        )
+        wealth.bet(np.array(arms), made, wealth.common_gains(3))
+    for books_now in (wealth, wealth.represented_by(39, 1)):
+        assert books_now.far is not None
+        gains = np.concatenate([books_now.gains.reshape(-1, 3), books_now.far.reshape(-1, 3)])
+        different = gains.max(axis=1) > 0.5 * np.log(3)
+        assert 20 < np.count_nonzero(different) < len(different) - 20
+        assert books_now.common_gains(3) == pytest.approx(gains[different].mean(axis=0), rel=1e-12)

@@ -15,15 +15,16 @@ P(sup M >= 1/a) <= a (Ville).
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
+
+Generators = Callable[[Sequence[tuple[int, int]]], Iterable[np.random.Generator]]  # of (column, series), in their order
 
 _SHARE = 0.01  # of the weights, dealt out anew for each sample: a change that comes late is found
 _NEUTRAL = 0.25  # first weight of the expert that does not bet
@@ -63,29 +64,30 @@ def order_evidence(
     All together bet on the first `common` samples of each series. Lengths beyond that may depend on the samples.
     No bet is made on the first `known` samples of a series: later ones are compared with them.
     """
-    return orders_evidence([series], [rngs], common, known)[0]
+    return orders_evidence([series], lambda some: [rngs[i] for _, i in some], common, known)[0]
 
 
 def orders_evidence(
     columns: Sequence[Sequence[NDArray[Any]]],
-    rngs: Sequence[Sequence[np.random.Generator]],
+    rngs: Generators,
     common: int,
     known: Sequence[int] | None = None,
 ) -> list[Order]:  # C columns of S series (n,)
-    """`order_evidence` of each column of the same samples, some at a time."""
+    """`order_evidence` of each column of the same samples, some at a time: so are the generators of many series."""
     longest = max((len(one) for one in columns[0]), default=0) if columns else 0
     step = max(1, _AT_A_TIME // max(1, len(columns[0]) * longest * _N_EXPERTS)) if columns else 1
-    some = [slice(start, start + step) for start in range(0, len(columns), step)]
-    return [order for part in some for order in _orders(columns[part], rngs[part], common, known)]
+    firsts = range(0, len(columns), step)
+    return [one for first in firsts for one in _orders(columns[first : first + step], first, rngs, common, known)]
 
 
 def _orders(
     columns: Sequence[Sequence[NDArray[Any]]],
-    rngs: Sequence[Sequence[np.random.Generator]],
+    first: int,
+    rngs: Generators,
     common: int,
     known: Sequence[int] | None,
 ) -> list[Order]:
-    each = [rng for some in rngs for rng in some]
+    """Of some columns, from the first of these on."""
     series, n_series = [one for some in columns for one in some], len(columns[0])
     found, dependent = np.zeros(len(series)), np.zeros(len(series), dtype=bool)
     length = min(common, max(map(len, series), default=0), _AT_A_TIME // (max(n_series, 1) * _N_EXPERTS))
@@ -95,8 +97,8 @@ def _orders(
         longest = max(len(series[by_length[-1]]), 1)
         many = max(1, _AT_A_TIME // (longest * _N_EXPERTS))
         chosen, by_length = by_length[-many:], by_length[:-many]
-        steps = [_ranked(series[i], each[i]) for i in chosen]
-        factors = _factors(steps, longest)
+        own = rngs([(first + i // n_series, i % n_series) for i in chosen])
+        factors = _factors(_ranked([series[i] for i in chosen], own))
         for place, i in enumerate(chosen):
             factors[: 0 if known is None else known[i % n_series], place] = 1.0
         found[chosen], dependent[chosen] = _wealth(factors)
@@ -108,44 +110,63 @@ def _orders(
 # ---------------------------------------------------------------- ranks
 
 
-def _ranked(values: NDArray[Any], rng: np.random.Generator) -> Array:  # (n,) -> (5, n)
+def _ranked(series: Sequence[NDArray[Any]], rngs: Iterable[np.random.Generator]) -> Array:  # S of (n,) -> (5, T, S)
     """Of each sample: its gap, a uniform number, and the places of three earlier samples among those before it.
 
-    These are the sample before, and what followed the two samples that are closest to it. -1: there is none.
+    These are the sample before, and what followed the two samples that are closest to it. -1: there is none, and after
+    the end of a series.
     """
-    n = len(values)
-    ties, within = rng.random(n), rng.random(n)
-    ranks = np.empty(n, dtype=np.int64)
-    ranks[np.lexsort((ties, values))] = np.arange(n)  # NaN come last
-    rank: list[int] = ranks.tolist()
-    time_of = np.argsort(ranks).tolist()
-    earlier: list[int] = []  # sorted
-    slots, before, left, right = [-1] * n, [-1] * n, [-1] * n, [-1] * n
-    place = -1  # of the sample before
-    for now, own in enumerate(rank):
-        before[now] = place
-        if now > 1 and place > 0:
-            left[now] = bisect_left(earlier, rank[time_of[earlier[place - 1]] + 1])
-        if now > 1 and place + 1 < now:
-            right[now] = bisect_left(earlier, rank[time_of[earlier[place + 1]] + 1])
-        place = slots[now] = bisect_left(earlier, own)
-        earlier.insert(place, own)
-    return np.array([slots, within, before, left, right])
+    ends = np.array([len(one) for one in series])
+    longest, each = int(ends.max()), np.arange(len(series))
+    found = np.full((5, longest, len(series)), -1.0)
+    slot, within, before, left, right = found
+    ranks = np.tile(np.arange(longest, dtype=np.int32)[:, None], len(series))
+    for i, (values, rng) in enumerate(zip(series, rngs, strict=True)):
+        ties, within[: ends[i], i] = rng.random(ends[i]), rng.random(ends[i])
+        ranks[np.lexsort((ties, values)), i] = np.arange(ends[i])  # NaN come last
+    lower, upper = _neighbours(ranks)
+    places = np.zeros_like(ranks)  # of the samples so far among each other
+    for now in range(longest):
+        if now:
+            before[now] = places[now - 1]
+        if now > 1:
+            for side, near in ((left, lower[now - 1]), (right, upper[now - 1])):
+                side[now] = np.where(near < 0, -1, places[near + 1, each])
+        slot[now] = np.where(upper[now] < 0, now, places[upper[now], each])
+        places[:now] += ranks[:now] > ranks[now]
+        places[now] = slot[now]
+    found[:, np.arange(longest)[:, None] >= ends] = -1.0
+    return found
+
+
+def _neighbours(ranks: NDArray[np.int32]) -> tuple[Index, Index]:  # (T, S) -> (T, S), (T, S)
+    """When the next lower and the next higher of the samples before each one came; -1: there is none.
+
+    All samples of a series are linked in their order. Then they are taken out, the last one first.
+    """
+    longest, each = len(ranks), np.arange(ranks.shape[1])
+    places = np.arange(longest + 2, dtype=np.int32)[:, None]  # 0 and T + 1: the ends of the chain
+    down, up = np.tile(places - 1, len(each)), np.tile(places + 1, len(each))
+    lower, upper = np.empty_like(ranks), np.empty_like(ranks)
+    for now in reversed(range(longest)):
+        own = ranks[now] + 1
+        lower[now], upper[now] = down[own, each], up[own, each]
+        up[lower[now], each], down[upper[now], each] = upper[now], lower[now]
+    times = np.pad(np.argsort(ranks, axis=0), ((1, 1), (0, 0)), constant_values=-1)
+    return np.take_along_axis(times, lower, axis=0), np.take_along_axis(times, upper, axis=0)
 
 
 # ---------------------------------------------------------------- bets
 
 
-def _factors(steps: Sequence[Array], longest: int) -> Array:  # S of (5, n) -> (T, S, E)
+def _factors(known: Array) -> Array:  # (5, T, S) -> (T, S, E)
     """What each expert multiplies its wealth by; 1 after the end of a series."""
-    known = np.full((5, longest, len(steps)), -1.0)
-    for i, one in enumerate(steps):
-        known[:, : one.shape[1], i] = one
     slot, within, before = known[:3]
+    longest, n_series = slot.shape
     n = np.arange(longest, dtype=np.float64)[:, None]  # earlier samples
     z = _quantile((slot + within) / (n + 1))  # (19.1)
     linked = np.where(before < 0, 0.0, _quantile((before + 0.5) / np.maximum(n, 1)))
-    factors = np.ones((longest, len(steps), _N_EXPERTS))
+    factors = np.ones((longest, n_series, _N_EXPERTS))
     at = 1
     for mean, sd in _normals(z, linked):
         factors[..., at] = np.exp(0.5 * z**2 - 0.5 * ((z - mean) / sd) ** 2) / sd  # (19.2)

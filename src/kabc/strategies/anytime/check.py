@@ -10,6 +10,9 @@ The evidence that a group is two is the mean of what bets have won (`doubts.py`)
 | above 4       | the same, at most a quarter of all: with the right K this is rare                            |
 | 20 or more    | go on; after 15 % more samples and three rounds the run ends, and K is doubtful              |
 
+"All" are the samples of the arms that have a group. With many arms a tenth of them is far too much for the few in
+doubt, so that it is never more than eight times what these have.
+
 Short runs see little. So where the last look has a small p, all arms that are looked at are drawn up to the next look.
 How small: the more was drawn since the partition was settled, the smaller.
 """
@@ -38,6 +41,7 @@ _IF_SUSPECTED = 0.25
 _IF_DOUBTED = 0.15
 _SUSPECTED = 4.0  # evidence
 _ROUNDS = 3  # and at least so many rounds, if doubted
+_CHANCE = 8  # and never more samples than so many times those of the arms in doubt
 _PARTNERS = 2  # arms of the other part for each arm in doubt
 _SMALL = 0.25  # p of a look at which all arms are drawn up to the next one, just after the partition was settled
 _AT_MOST = 4.0  # samples over those at first
@@ -57,7 +61,8 @@ class KCheck:
         self._doubt: Doubt | None = None
         self._labels: Index | None = None  # (N,), looked at last
         self._shuffles: Shuffles | None = None
-        self._settled_at = 0  # samples when these arms were settled first
+        self._settled_at = 0  # samples of these arms when they were settled first
+        self._held: int | None = None  # samples of the arms in doubt when there was a doubt first
         self._n_labelled = self._n_doubted = 0
         self._open = self._to_next_look = False
 
@@ -85,15 +90,17 @@ class KCheck:
         self._some = np.sort(order[:MOST_ARMS]) if len(order) > MOST_ARMS else None
 
     def look(
-        self, labels: Index, batches: Sequence[Batch], dry: Mask, kept: Mapping[int, Known] = NOTHING
-    ) -> Verdict:  # (N,), -1: in no group yet; (N,)
+        self, labels: Index, counts: Counts, batches: Sequence[Batch], dry: Mask, kept: Mapping[int, Known] = NOTHING
+    ) -> Verdict:  # (N,), -1: in no group yet; (N,), (N,)
         """Look once more, after a round that left this partition; `kept` is what learners knew after some rounds."""
         labels = self._labels = _in_order(labels)
         self._take(labels, batches, kept)
-        n_samples = sum(len(batch.samples) for batch in batches)
-        if np.count_nonzero(labels >= 0) != self._n_labelled:
-            self._n_labelled, self._settled_at, self._n_doubted = int(np.count_nonzero(labels >= 0)), n_samples, 0
+        n_labelled, n_samples = int(np.count_nonzero(labels >= 0)), int(counts[labels >= 0].sum())
+        if n_labelled != self._n_labelled:
+            self._n_labelled, self._settled_at, self._n_doubted, self._held = n_labelled, n_samples, 0, None
         self.doubted = self._log_evidence >= math.log(LIMIT)
+        if self._held is None and self._log_evidence > 0:
+            self._held = int(counts[self._in_doubt(counts, dry)[1]].sum())
         grown = n_samples / self._settled_at
         self._to_next_look = not self.doubted and self._differ_a_little(grown, dry)
         verdict = self._verdict(grown)
@@ -126,9 +133,13 @@ class KCheck:
     def _verdict(self, grown: float) -> Verdict:
         if self.doubted:
             self._n_doubted += 1
-            return "doubtful" if grown >= 1 + _IF_DOUBTED and self._n_doubted > _ROUNDS else "open"
-        enough = 1 + (_IF_SUSPECTED if self._log_evidence > math.log(_SUSPECTED) else _IF_UNSURE)
+            return "doubtful" if grown >= self._enough(_IF_DOUBTED) and self._n_doubted > _ROUNDS else "open"
+        enough = self._enough(_IF_SUSPECTED if self._log_evidence > math.log(_SUSPECTED) else _IF_UNSURE)
         return "open" if self._to_next_look or (self._log_evidence > 0 and grown < enough) else "passed"
+
+    def _enough(self, more: float) -> float:
+        """Samples over those that settled the partition, after which the arms in doubt have had their chance."""
+        return 1 + min(more, _CHANCE * self._held / self._settled_at if self._held else more)
 
     def _differ_a_little(self, grown: float, dry: Mask) -> bool:  # (N,)
         """Whether it is worth to draw the arms up to the next look, and they can be drawn."""
@@ -144,11 +155,16 @@ class KCheck:
             return {}
         if self._to_next_look:
             return self._up_to_next_look(counts)
+        few, arms = self._in_doubt(counts, dry)
+        return dict.fromkeys(arms.tolist(), pace.block(int(counts[few].min()))) if len(few) else {}
+
+    def _in_doubt(self, counts: Counts, dry: Mask) -> tuple[Index, Index]:  # (N,), (N,) -> arms, arms
+        """The smaller part of the group that looks most like two; and the same with some arms of the larger one."""
+        assert self._doubt is not None
         parts = self._doubt.suspects() if self._some is None else (self._some[part] for part in self._doubt.suspects())
         few, many = (arms[~dry[arms]] for arms in parts)
         partners = many[np.argsort(counts[many], kind="stable")[: _PARTNERS * len(few)]]
-        arms = np.union1d(few, partners)
-        return dict.fromkeys(arms.tolist(), pace.block(int(counts[arms].min()))) if len(arms) else {}
+        return few, np.union1d(few, partners)
 
     def _up_to_next_look(self, counts: Counts) -> dict[int, int]:  # (N,)
         assert self._shuffles is not None

@@ -236,7 +236,8 @@ class Inference(State):
         """Whether no group looks like two; else go on, until that passes, K is contradicted or it stays doubtful."""
         if self.check is None:
             return True
-        verdict = self.check.look(labels, self.learning.batches, self.dry, self.learning.kept)
+        learning = self.learning
+        verdict = self.check.look(labels, learning.counts, learning.batches, self.dry, learning.kept)
         if verdict == "open" and not self._can_look_again():
             verdict = "doubtful" if self.check.doubted else "passed"
         if verdict == "doubtful":

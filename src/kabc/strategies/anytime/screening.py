@@ -113,7 +113,8 @@ def looked(
     """The arms that stand out, the oddest first, or a closer look.
 
     `groups` are those of the arms that learners know, -1: none. `trusted` is the number of the map that wins most. At
-    most twice as many arms stand out as groups are missing. If more seem to, they are a group, and a few of them do.
+    most twice as many arms stand out as groups are missing. If more seem to than a closer look would have, they are a
+    group, and a few of them do.
     """
     arms, few = look.arms, max(_FEWEST, 2 * n_missing)
     if look.among < 2 * _FEWEST:
@@ -127,10 +128,10 @@ def looked(
     odd = (roots - middle) / np.where(spread > 0, spread, np.inf)
     ranked, oddest = _ranked(odd, trusted), odd.max(axis=1)
     certain = math.sqrt(2 * math.log(look.among * odd.shape[1]))  # about what the oddest of so many usual arms has
-    if len(arms) <= 2 * few or np.count_nonzero(oddest > certain) > few:
+    n_closer = max(2 * few, len(arms) // _CLOSER)  # some maps have heavy tails: of many usual arms a few seem certain
+    if len(arms) <= 2 * few or np.count_nonzero(oddest > certain) > n_closer:
         return np.asarray(arms[ranked[oddest[ranked] > _limit(few, look.among * odd.shape[1], certain)][:few]]), None
-    closer = ranked[: max(2 * few, len(arms) // _CLOSER)]
-    return arms[:0], Look(arms[closer], 2 * look.samples, look.among, usual)
+    return arms[:0], Look(arms[ranked[:n_closer]], 2 * look.samples, look.among, usual)
 
 
 def _usual(roots: Array) -> tuple[Array, Array]:  # (O, maps) -> (maps,), (maps,)

@@ -30,8 +30,7 @@ from kabc.strategies.anytime.learning import fitted_maps
 LOOKS = (6, 8, 11, 15, 20, 27, 36, 48)  # samples of each arm
 LEVELS = (1 / 64, 1 / 256, 1 / 1024)  # of p, each with the same share
 ENOUGH = 100.0  # evidence after which no more looks are made
-_FIRST, _ALL = 63, 1023  # shuffles; all of them only if p of the first ones is small
-_SMALL = 1 / 16
+_STAGES = ((15, 3 / 8), (63, 1 / 16), (255, 1 / 32), (1023, 0.0))  # shuffles; more of them if p is at most this
 _RIDGE = 0.1
 _SHARPNESS = 0.9  # below 1: then no single p of a map decides alone
 _TINIEST = 1e-26  # p of one feature map and group: about as far as the approximation goes
@@ -88,8 +87,12 @@ class Shuffles:
         maps = fitted_maps(_sorted(samples), self._maps, self._block)
         points = [_whitened(features, groups) for features in all_features(maps, samples)]
         rng = np.random.default_rng(n)  # shuffles do not depend on the samples
-        few = _rank(points, groups, n, _FIRST, rng)
-        return few if few > _SMALL else _rank(points, groups, n, _ALL, rng)
+        p = 1.0
+        for shuffles, small in _STAGES:
+            p = _rank(points, groups, n, shuffles, rng)
+            if p > small:
+                break
+        return p
 
 
 def graded(p: float) -> float:

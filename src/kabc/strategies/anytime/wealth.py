@@ -7,6 +7,7 @@
 |        | `limits` | log thresholds (docs/theory.md, section 12)                                     |
 | G_e    | `gains`  | log wealth of each expert on each pair of the core, (C, C, E)                   |
 |        | `far`    | the same for arms outside, (N, R, E): with the R arms that they are compared with |
+|        | `shown`  | sums of `far` over pairs that look different, and how many these are, (N, E + 1) |
 
 If two arms are the same, their evidence is a supermartingale (docs/theory.md, Theorem 11.3). No block has more columns
 than the core has arms, and `far` has one for each group: memory grows with N, not with its square.
@@ -37,6 +38,13 @@ def mixed(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (
     weights += _SHARE / gains.shape[-1]  # they sum to 1, and were fixed before the round
     top = log_factors.max(axis=-1, keepdims=True)
     return np.asarray(top[..., 0] + np.log(np.einsum("...e,...e->...", weights, np.exp(log_factors - top))))
+
+
+def _shown(gains: Array) -> Array:  # (A, R, E) -> (A, E + 1)
+    """What experts have won on the pairs of each arm that look different, and the number of these pairs."""
+    different = (gains.max(axis=-1, initial=0.0) > 0.5 * math.log(gains.shape[-1])).astype(np.float64)
+    won = (different[:, None] @ gains)[:, 0]
+    return np.concatenate([won, different.sum(axis=1, keepdims=True)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +79,7 @@ class Wealth:
     gains: Array  # (C, C, E)
     asked: Index  # (R,), columns that arms outside are compared with
     far: Array | None = None  # (N, R, E), once an arm outside has bet
+    shown: Array | None = None  # (N, E + 1), of `far`: a round changes only the rows of its arms
     claimed: Mask | None = None  # (N, C), pairs told apart by a claim alone
     unclaimed: tuple[Array, Array] | None = None  # best and limits of these pairs before the claim
     n_core: int = 0  # columns when the claim was proven
@@ -97,15 +106,12 @@ class Wealth:
 
     def common_gains(self, n_experts: int) -> Array:  # (E,)
         """What experts have won on average on the pairs that look different: whom to trust on all pairs."""
-        if self.gains.shape[-1] != n_experts:
+        if not n_experts or self.n_experts != n_experts:
             return np.zeros(n_experts)  # no bet yet
-        total, count = np.zeros(n_experts), 0
-        for gains in (self.gains, self.far):
-            if gains is not None:
-                different = gains.max(axis=-1, initial=0.0) > 0.5 * math.log(n_experts)
-                total += different.ravel().astype(np.float64) @ gains.reshape(-1, n_experts)
-                count += int(np.count_nonzero(different))
-        return total / max(count, 1)
+        (total,) = _shown(self.gains.reshape(1, -1, n_experts))
+        if self.shown is not None:
+            total += self.shown.sum(axis=0)
+        return np.asarray(total[:-1] / max(total[-1], 1))
 
     @property
     def n_experts(self) -> int:
@@ -136,7 +142,7 @@ class Wealth:
     def begin(self, n_experts: int) -> None:
         """Where there are other experts than before, nobody has won anything yet."""
         if self.n_experts != n_experts:
-            self.gains, self.far = np.zeros((*self.gains.shape[:2], n_experts)), None
+            self.gains, self.far, self.shown = np.zeros((*self.gains.shape[:2], n_experts)), None, None
 
     def _bet_in_core(
         self, arms: Index, columns: Index, partners: Index, block: Block, common: Array
@@ -166,14 +172,17 @@ class Wealth:
         """What experts have won on these pairs so far."""
         if self.far is None:
             self.far = np.zeros((len(self.log), len(self.asked), self.n_experts))
+            self.shown = np.zeros((len(self.log), self.n_experts + 1))
         return np.asarray(self.far[np.ix_(where.rows, where.slots)])
 
     def note(self, where: Outside, factors: Array, gains: Array) -> None:  # (O, P), (O, P, E)
         """Multiply the evidence of these pairs; `gains` are what experts have won on them by now."""
         assert self.far is not None
+        assert self.shown is not None
         at = np.ix_(where.rows, where.columns)
         self.log[at] += factors
         self.far[np.ix_(where.rows, where.slots)] = gains
+        self.shown[where.rows] = _shown(self.far[where.rows])
         self.best[at] = np.maximum(self.best[at], self.log[at])
 
     def _sampled(self, arms: Index) -> tuple[Index, Index]:  # (A,) -> (P,), (P,)
@@ -211,7 +220,7 @@ class Wealth:
         if len(outside):
             self.limits[outside] = np.inf
             self.limits[outside[:, None], list(representatives)] = limit
-            self.asked, self.far = np.array(representatives, dtype=np.intp), None
+            self.asked, self.far, self.shown = np.array(representatives, dtype=np.intp), None, None
 
     # ------------------------------------------------------------ representatives that run dry
 
@@ -244,7 +253,8 @@ class Wealth:
             gains[self.asked, -1] = gains[-1, self.asked] = self.far[arm]
         claimed = None if self.claimed is None else np.pad(self.claimed, wide)
         compared = np.append(self.compared, arm)
-        return Wealth(compared, *blocks, gains, self.asked, self.far, claimed, self.unclaimed, self.n_core)
+        far = self.far, self.shown
+        return Wealth(compared, *blocks, gains, self.asked, *far, claimed, self.unclaimed, self.n_core)
 
     # ------------------------------------------------------------ what was told apart
 
