@@ -186,13 +186,12 @@ def groups_of(
 
 def _scorers(spaces: Sequence[Space], labels: Index, shares: Array, free: Index) -> list[Scorer]:  # (R, N), (R, G, N)
     """The discriminants of one learner, whose groups have these shares of arms. Arms in `free` join the nearest one."""
-    means = np.stack([space.means for space in spaces])
-    centres = shares @ means  # (R, G, r)
-    offsets = 0.5 * np.square(centres).sum(axis=2)
+    centres = [part @ space.means for part, space in zip(shares, spaces, strict=True)]  # R of (G, r)
+    offsets = 0.5 * np.square(np.concatenate(centres)).sum(axis=1).reshape(shares.shape[:2])
     if len(free):
-        nearness = means[:, free] @ centres.transpose(0, 2, 1) - offsets[:, None, :]
-        none = np.arange(centres.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
-        nearness = np.where(none[:, None, :], -np.inf, nearness)
+        near = [space.means[free] @ centre.T for space, centre in zip(spaces, centres, strict=True)]
+        none = np.arange(shares.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
+        nearness = np.where(none[:, None, :], -np.inf, np.stack(near) - offsets[:, None, :])
         labels[:, free] = nearness.argmax(axis=2)
-    found = directions(spaces, list(centres)).reshape(-1, *centres.shape[:2])
+    found = directions(spaces, centres).reshape(-1, *shares.shape[:2])
     return [Scorer(found[:, one], offsets[one], labels[one]) for one in range(len(spaces))]

@@ -61,8 +61,9 @@ def likeliest_in_all(
     Log likelihoods are averaged, each space with its trust. The odds are those of all groups that one move, or two arms
     that change places, would make.
     """
-    products = (trust[:, None, None] * _products(points, weights)).sum(axis=0)
-    starts = np.unique(starts, axis=0)
+    trusted = [root * some for root, some in zip(np.sqrt(trust).tolist(), points, strict=True)]
+    (products,) = _products([np.concatenate(trusted, axis=1)], weights)
+    starts = np.array(sorted(set(map(tuple, starts.tolist()))), dtype=np.intp)
     books = _Books(np.broadcast_to(products, (len(starts), *products.shape)), weights, starts, n_groups)
     books.exchange()
     values = books.values()

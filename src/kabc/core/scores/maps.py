@@ -157,14 +157,14 @@ class Ranks(FeatureMap):
         ordered = np.sort(past, axis=0)
         if len(past) > _MOST_RANKS:
             ordered = ordered[np.linspace(0, len(past) - 1, _MOST_RANKS).round().astype(int)]
-        return replace(self, past=ordered)
+        return replace(self, past=np.asfortranarray(ordered))  # searched column by column
 
     def __call__(self, samples: Array) -> Array:
         from scipy.special import ndtri
 
         out = np.empty(samples.shape)
         for column, (known, values) in enumerate(zip(self.past.T, samples.T, strict=True)):
-            out[:, column] = np.searchsorted(known, values, "left") + np.searchsorted(known, values, "right")
+            out[:, column] = known.searchsorted(values, "left") + known.searchsorted(values, "right")
         return np.asarray(ndtri((out / 2 + 0.5) / (len(self.past) + 1)))
 
 
@@ -242,11 +242,12 @@ class Levels(FeatureMap):
 
     def fitted(self, past: Array) -> Self:
         most = min(_MOST_LEVELS, len(past) // 2)  # values of a continuous column do not repeat
+        ordered = np.sort(past, axis=0)
+        steps = np.count_nonzero(ordered[1:] != ordered[:-1], axis=0)  # from one value to the next
         found: list[tuple[int, int, float]] = []
-        for column, values in enumerate(past.T):
-            levels, counts = np.unique(values, return_counts=True)
-            if 1 < len(levels) <= most:
-                found += [(-min(n, len(past) - n), column, x) for x, n in zip(levels.tolist(), counts, strict=True)]
+        for column in np.flatnonzero((steps > 0) & (steps < most)).tolist():
+            levels, counts = np.unique(past[:, column], return_counts=True)
+            found += [(-min(n, len(past) - n), column, x) for x, n in zip(levels.tolist(), counts, strict=True)]
         # if there are too many, keep those that split the samples most evenly
         return replace(self, levels=tuple((column, value) for _, column, value in sorted(found)[:_MOST_INDICATORS]))
 
