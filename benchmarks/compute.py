@@ -1,12 +1,15 @@
 """What Anytime KABC computes: seconds for 1,000 samples, before and now, and where they go.
 
     python -m benchmarks.compute [--quick] [--only NAME,..] [--seeds 1] [--repeats 2] [--before 1c1ebc0] [--json [FILE]]
+    python -m benchmarks.compute --profile [--only NAME,..]
 
 The instances are those of benchmarks/samples.py. Both packages, that of a commit and this one, run in turns, each in a
 process of its own with one thread; computing time counts (`time.process_time`), the shortest of the repeats. Drawing
-samples is part of it. A run before that is not timed loads and compiles what is needed. Both must ask for the same
-samples and give the same answer; the largest difference of log evidence is shown. One more run with a clock around each
-part gives the shares.
+samples is part of it. A run before that is not timed loads and compiles what is needed. "A run" compares the seconds of
+whole runs: they may take fewer samples now. Where both ask for the same samples and give the same answer, the largest
+difference of log evidence is shown. One more run with a clock around each part gives the shares.
+
+`--profile` shows which functions take most instead, with what they call of libraries; counting calls takes time, too.
 """
 
 from __future__ import annotations
@@ -18,12 +21,14 @@ import os
 import platform
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from benchmarks.samples import ALL, QUICK
 from benchmarks.study_costs import ROOT, checkout
 
+_MOST = 12  # functions that a profile shows
 BEFORE = "1c1ebc0"  # every expert was bet, scored and linked by itself
 PARTS = {  # where a clock is put: module, class and function; what a check does counts as the check
     "bets": ["strategies.anytime.inference:Inference.bet"],
@@ -37,7 +42,7 @@ PARTS = {  # where a clock is put: module, class and function; what a check does
 
 # runs in a process of its own, with the package of either commit: one line for each run
 PROGRAM = """
-import importlib, json, sys, time
+import cProfile, importlib, json, pstats, sys, time
 import numpy as np
 import kabc
 from kabc.bench import INSTANCES
@@ -79,12 +84,27 @@ def run(name, seed):
     found = kabc.cluster(one.arms, one.n_groups, 0.05, max_samples=2_000_000, seed=seed, progress=False)
     return found, time.process_time() - began
 
+def profiled(name, seed):
+    with cProfile.Profile() as profile:
+        run(name, seed)
+    stats, ours, spent = pstats.Stats(profile), lambda where: "/kabc/" in where[0], {}
+    for where, (_, calls, own, _, callers) in stats.stats.items():
+        for caller, took in {where: (0, 0, own, own)}.items() if ours(where) else callers.items():
+            if ours(caller):
+                file = caller[0].split("/kabc/")[-1]
+                spent[file + ":" + caller[2]] = spent.get(file + ":" + caller[2], 0.0) + took[3] / stats.total_tt
+    return spent
+
 print(json.dumps({"package": kabc.__file__}), flush=True)
 for line in sys.stdin:
     name, seed, what = json.loads(line)
     if what == "clocks":
         put_clocks()
         print("{}", flush=True)
+        continue
+    if what == "profile":
+        run(name, seed)
+        print(json.dumps(profiled(name, seed)), flush=True)
         continue
     spent.clear()
     found, seconds = run(name, seed)
@@ -157,9 +177,22 @@ def measured(names: list[str], seeds: int, repeats: int, commit: str) -> list[di
     return list(rows.values())
 
 
+def profiles(names: list[str], commit: str) -> str:
+    """The functions that take most, before and now; every instance counts the same."""
+    lines: list[str] = []
+    with checkout(commit) as old:
+        for which, package in (("before", Package(old)), ("now", Package(ROOT))):
+            mean: Counter[str] = Counter()
+            for name in names:
+                mean.update({one: share / len(names) for one, share in package.run(name, 0, "profile").items()})
+            lines += [which, *(f"{share:>7.1%}  {one}" for one, share in mean.most_common(_MOST))]
+            package.close()
+    return "\n".join(lines)
+
+
 def _timed(both: dict[str, Package], name: str, seeds: int, repeats: int) -> dict[str, Any]:
     row: dict[str, Any] = {"instance": name, "samples": 0, "rounds": 0, "before": 0.0, "now": 0.0, "differs": 0.0}
-    row["same"] = True
+    row["same"], row["whole_before"], row["whole_now"] = True, 0.0, 0.0
     for seed in range(seeds):
         print(f"{name}, seed {seed}", file=sys.stderr)
         best = {which: one.run(name, seed) for which, one in both.items()}  # loads what is needed; not timed
@@ -176,6 +209,7 @@ def _timed(both: dict[str, Package], name: str, seeds: int, repeats: int) -> dic
         row["samples"], row["rounds"] = row["samples"] + now["samples"], row["rounds"] + now["rounds"]
         for which in both:
             row[which] += 1000 * best[which]["seconds"] / best[which]["samples"] / seeds
+            row[f"whole_{which}"] += best[which]["seconds"] / seeds
     row["ratio"] = row["before"] / row["now"]
     return row
 
@@ -183,16 +217,20 @@ def _timed(both: dict[str, Package], name: str, seeds: int, repeats: int) -> dic
 def shown(rows: list[dict[str, Any]]) -> str:
     lines = [
         f"{_processor()}, one core; seconds for 1,000 samples",
-        f"{'instance':<17}{'samples':>9}{'rounds':>8}{'before':>9}{'now':>9}{'times':>7}  same run   evidence within",
+        f"{'instance':<17}{'samples':>9}{'rounds':>8}{'before':>9}{'now':>9}{'times':>7}{'a run':>7}  same run  within",
     ]
     for row in rows:
         within = f"{row['differs']:.0e}" if row["same"] else "-"
         lines.append(
             f"{row['instance']:<17}{row['samples']:>9,}{row['rounds']:>8,}{row['before']:>9.3f}{row['now']:>9.3f}"
-            f"{row['ratio']:>7.1f}  {'yes' if row['same'] else 'NO':<9}{within:>12}"
+            f"{row['ratio']:>7.1f}{row['whole_before'] / row['whole_now']:>7.1f}"
+            f"  {'yes' if row['same'] else 'NO':<8}{within:>8}"
         )
-    before, now = (math.exp(sum(math.log(row[which]) for row in rows) / len(rows)) for which in ("before", "now"))
-    lines.append(f"{'geometric mean':<34}{before:>9.3f}{now:>9.3f}{before / now:>7.1f}")
+    before, now, whole_before, whole_now = (
+        math.exp(sum(math.log(row[which]) for row in rows) / len(rows))
+        for which in ("before", "now", "whole_before", "whole_now")
+    )
+    lines.append(f"{'geometric mean':<34}{before:>9.3f}{now:>9.3f}{before / now:>7.1f}{whole_before / whole_now:>7.1f}")
     lines += ["", f"{'part, of all seconds':<34}{'before':>9}{'now':>9}{'times':>7}"]
     mean = {which: _mean_shares(rows, which) for which in ("before", "now")}
     whole = {which: sum(parts.values()) for which, parts in mean.items()}
@@ -231,8 +269,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--before", default=BEFORE)
     parser.add_argument("--json", nargs="?", const="-")
+    parser.add_argument("--profile", action="store_true", help="which functions take most")
     given = parser.parse_args()
     names = given.only.split(",") if given.only else list(QUICK if given.quick else ALL)
+    if given.profile:
+        print(profiles(names, given.before))
+        return
     rows = measured(names, given.seeds, given.repeats, given.before)
     if given.json != "-":
         print(shown(rows))
