@@ -10,6 +10,7 @@ are fetched again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ from kabc.core.errors import ArmError, KabcError
 from kabc.core.kernels import FiniteKernel
 from kabc.core.words import counted
 
+_ARMS_AT_ONCE = 512  # whose rows are put in their places together
 _FIRST_FETCH = 64  # rows of each arm, at first
 _FEWEST = 16  # of each of many arms
 _MOST_FIRST = 2_000_000  # of all arms together
@@ -222,24 +224,26 @@ class RowBuffer:
         code = found.pop("code")
         order = np.lexsort((found.pop("within"), found.pop("hash"), code))
         added = np.bincount(code, minlength=len(self._names))
-        new = [found.pop(f"value{place}")[order] for place in range(len(self._scan.cells))]
-        self._restock(new, added, share)
+        columns = (found.pop(f"value{place}")[order] for place in range(len(self._scan.cells)))  # one at a time
+        self._restock(columns, added, share)
         self._refuse_changed()
 
-    def _restock(self, new: list[NDArray[Any]], added: Counts, share: Array | None = None) -> None:  # (N,), (N,)
+    def _restock(self, new: Iterable[NDArray[Any]], added: Counts, share: Array | None = None) -> None:  # (N,), (N,)
         """Leave out rows that were drawn, and put so many new ones behind those of each arm, which come sorted."""
         fetched = self._fetched + added
         oldest = np.minimum(self._drawn, fetched)
         kept = np.maximum(self._fetched - oldest, 0)
         add = fetched - oldest - kept  # an arm may begin with a later row than the first new one
         starts = np.cumsum(kept + add) - kept - add
-        stay, come = _spans(starts, kept), _spans(starts + kept, add)
-        old_places = _spans(self._starts + oldest - self._oldest, kept)
-        new_places = _spans(np.cumsum(added) - add, add)
+        held, came = self._starts + oldest - self._oldest, np.cumsum(added) - add  # the first of each arm, until now
         stock = []
-        for before, column in zip(self._stock or new, new, strict=True):
-            one = np.empty(len(stay) + len(come), dtype=np.promote_types(before.dtype, column.dtype))
-            one[stay], one[come] = before[old_places], column[new_places]
+        for place, column in enumerate(new):
+            before = self._stock[place] if self._stock else column
+            one = np.empty(int((kept + add).sum()), dtype=np.promote_types(before.dtype, column.dtype))
+            for low in range(0, len(starts), _ARMS_AT_ONCE):  # places of all rows would take more than the rows
+                some = slice(low, low + _ARMS_AT_ONCE)
+                one[_spans(starts[some], kept[some])] = before[_spans(held[some], kept[some])]
+                one[_spans((starts + kept)[some], add[some])] = column[_spans(came[some], add[some])]
             stock.append(one)
         share = self._share if share is None else share
         # in one step: Ctrl-C may come at any time
