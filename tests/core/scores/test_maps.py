@@ -219,6 +219,13 @@ def test_values_that_do_not_repeat_are_no_levels_however_few_they_are() -> None:
     assert Levels().fitted(past)(past).shape == (10, 1)
 
 
+@pytest.mark.parametrize(("n_values", "n_levels"), [(1, 0), (2, 2), (24, 24), (25, 0)])
+def test_a_column_with_at_most_24_values_is_discrete(n_values: int, n_levels: int) -> None:
+    past = np.random.default_rng(13).permutation(np.arange(100.0) % n_values)
+    fitted = Levels().fitted(np.column_stack([past, 1e308 * np.linspace(-1.0, 1.0, 100)]))
+    assert set(fitted.levels) == {(0, float(value)) for value in range(n_levels)}
+
+
 def test_levels_of_many_columns_are_limited_to_the_most_even_ones() -> None:
     rng = np.random.default_rng(12)
     past = np.column_stack([rng.random((60, 400)) < 0.02, rng.random((60, 200)) < 0.5]).astype(float)
