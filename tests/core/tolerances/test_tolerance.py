@@ -214,6 +214,14 @@ def test_one_column_with_a_change_that_is_seen_well_is_enough() -> None:
     assert tolerance({"a": "6 sd", "b": "6 sd"}, "a", "b").overshoots(pool, phi)
 
 
+def test_one_column_whose_change_is_the_smallest_and_seen_badly_is_too_many() -> None:
+    def phi(rows: Array) -> Array:  # sees little of the first column, and all of the second
+        return np.column_stack([np.clip(rows[:, 0], -0.3, 0.3), 0.1 * rows[:, 1]])
+
+    assert tolerance({"a": 5, "b": 5}, "a", "b").overshoots(np.zeros((20, 2)), phi)
+    assert not tolerance({"a": 0.1, "b": 5}, "a", "b").overshoots(np.zeros((20, 2)), phi)
+
+
 def test_only_a_change_in_units_of_people_can_be_too_large_for_a_kernel() -> None:
     assert not KernelDistance(1.5).overshoots(POOL, PHI)
     assert not tolerance(lambda pool: pool * 100).overshoots(POOL, PHI)

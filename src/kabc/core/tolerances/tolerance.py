@@ -10,7 +10,6 @@ The pool is a pilot: it is counted, and never tested. So eps is fixed before the
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -134,9 +133,9 @@ class ByExample(Tolerance):
         rows, _ = thinned(as_points(pool), None)
         spread, before = spreads(rows), phi(rows).mean(axis=0)
         eps = smallest_distance(before, self.moved(rows), phi)
-        twice = (part.times(2.0).moved(rows, spread) for part in self.parts if part.unit is not OUTLIERS)
+        twice = (part.times(2.0).moved(rows, spread) for part in self.parts)
         reached = (max(smallest_distance(before, [way], phi) for way in ways) for ways in twice)
-        return min(reached, default=math.inf) < _FARTHER * eps
+        return min(reached) < _FARTHER * eps
 
     def why_invisible(self, pool: Array, arms: Arms = None) -> str:
         spread = spreads(pool, arms)
