@@ -293,7 +293,7 @@ class Shift:
 
     def say(self) -> None:
         """Show how far the round is."""
-        self.show(self._line())
+        self.show(self._line)
 
     def _line(self) -> str:
         tickets = self._ledger.tickets
