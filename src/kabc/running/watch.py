@@ -80,9 +80,9 @@ class Watch:
         given = rows_of(samples)
         if given is None:
             return
-        rows = self._thinned(arm, watched_columns(given))
-        if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
-            together(self._seen[arm], rows, len(self._seen))
+        rows, seen = self._thinned(arm, watched_columns(given)), self._seen[arm]
+        if len(rows) and (not seen or rows.shape[1] == seen[0].shape[1]):
+            together(seen, rows, len(self._seen))
             self._kept[arm] += len(rows)
 
     @property
@@ -92,9 +92,9 @@ class Watch:
     def _thinned(self, arm: int, rows: Array) -> Array:  # (n, d) -> (m, d)
         """All of the first samples, then half as many of each doubling. Which ones does not depend on their values."""
         before, most = self._heard[arm], max(0, self._most(rows.shape[1]) - self._kept[arm])
-        self._heard[arm] += len(rows)
-        if self._heard[arm] <= self._dense:
-            return rows[:most]
+        heard = self._heard[arm] = before + len(rows)
+        if heard <= self._dense:
+            return rows if len(rows) <= most else rows[:most]
         numbers = before + np.arange(len(rows))
         steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
         return np.asarray(rows[numbers % steps == 0][:most])
