@@ -10,13 +10,14 @@ import math
 import zlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.arms.base import Arm
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.evidence.exchangeability import Order, orders_evidence
 from kabc.core.streams import rngs_of
 from kabc.core.words import counted, in_short, percent
@@ -213,12 +214,18 @@ def _common(doubts: Sequence[_Doubt]) -> str:
 def watched_columns(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
     """The columns that are looked at; texts become numbers."""
     if rows.shape[1] > _MOST_COLUMNS:
-        rows = rows[:, np.linspace(0, rows.shape[1] - 1, _MOST_COLUMNS).astype(int)]
+        rows = rows[:, _spread_columns(rows.shape[1])]
     if rows.dtype.kind in "biuf":
         return rows.astype(np.float64)
     # any fixed order of texts will do
     codes = [zlib.crc32(str(value).encode("utf-8", "surrogatepass")) for value in rows.ravel()]
     return np.asarray(codes, dtype=np.float64).reshape(rows.shape)
+
+
+@lru_cache(maxsize=4)
+def _spread_columns(n: int) -> Index:  # (10,)
+    """Some of n columns, evenly spread."""
+    return np.linspace(0, n - 1, _MOST_COLUMNS).astype(np.intp)
 
 
 def _repeats(rows: Array) -> tuple[int, int] | None:  # (m, d) -> different rows and all
