@@ -23,9 +23,10 @@ def test_the_first_rows_are_kept_in_order_and_copied() -> None:
     assert "b" not in kept.by_name(["a", "b"])
 
 
+@pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("unheard", [0, 5, 1000])
 def test_an_intake_keeps_and_watches_what_came_whatever_becomes_of_it(
-    unheard: int, monkeypatch: pytest.MonkeyPatch
+    unheard: int, closed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kabc.running.intake._MOST_UNHEARD", unheard)
     heard: list[tuple[int, list[float]]] = []
@@ -40,9 +41,15 @@ def test_an_intake_keeps_and_watches_what_came_whatever_becomes_of_it(
         told = intake.take({arm: [np.array(rows)] for arm, rows in came[2 * number : 2 * number + 2]})
         for rows in told.values():
             np.asarray(rows)[:] = -1.0  # by a strategy that changes what it is told
+    if closed:
+        intake.close()
     intake.take_part({arm: [np.array(rows)] for arm, rows in came[6:]})
     assert intake.watch is not None
-    assert heard == came
+    for arm in (0, 1):
+        assert sum((rows for one, rows in heard if one == arm), []) == sum(
+            (rows for one, rows in came if one == arm), []
+        )
+    assert closed or heard == came
     assert intake.kept.by_name("ab")["b"][:, 0].tolist() == [value for arm, rows in came if arm for value in rows]
     assert intake.drawn == [8, 8]
 

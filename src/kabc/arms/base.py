@@ -90,7 +90,7 @@ def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.r
 
     None: the source is no pool.
     """
-    if isinstance(source, Arm):
+    if hasattr(source, "draw") and isinstance(source, Arm):  # the second question takes long, and most sources lack it
         return source
     if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
         try:

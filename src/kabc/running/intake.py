@@ -66,6 +66,7 @@ class Intake:
         self.texts = strings is not None  # whether samples may be texts
         self._width: int | None = None  # columns of a sample as arms return it
         self._sizes = [arm.size for arm in facts.arms]
+        self._endless = reuse is None and all(size is None for size in self._sizes)  # no arm can run out
 
     def state(self) -> dict[str, Any]:
         """All that came in, as far as it matters for what comes next."""
@@ -122,6 +123,7 @@ class Intake:
             return
         for arm, about in enumerate(self.facts.arms):
             rest = self.left(arm) if left is None else left[arm]
+            self._endless &= rest is None
             if rest is not None and about.in_blocks:
                 whole = rest // block * block if left is None else rest
                 self._sizes[arm] = self.drawn[arm] + whole
@@ -146,6 +148,8 @@ class Intake:
 
     def too_small(self, request: Request) -> list[int]:
         """Arms that cannot give what is asked for."""
+        if self._endless:
+            return []
         return [arm for arm, count in request.items() if (left := self.left(arm)) is not None and left < count]
 
     @property
@@ -259,6 +263,16 @@ class Intake:
             return
         self._unheard.append({arm: np.array(one) for arm, one in rows.items()})
         self._n_unheard += n_samples
+
+    def close(self) -> None:
+        """No more rounds come: those that were not heard of yet are heard of as one, where their samples are alike."""
+        parts: dict[int, list[Any]] = {}
+        for rows in self._unheard:
+            for arm, one in rows.items():
+                parts.setdefault(arm, []).append(one)
+        if len({(one.dtype, one.shape[1:]) for some in parts.values() for one in some}) == 1:
+            self._unheard = [{arm: np.concatenate(some) for arm, some in parts.items()}]
+        self._catch_up()
 
     def _catch_up(self) -> None:
         """Hear of the rounds that were not heard of yet."""

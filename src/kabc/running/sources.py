@@ -111,8 +111,9 @@ class Sources:
     def failures(self) -> dict[Hashable, Failures]:
         """What failed in this run, of arms that count it."""
         counts = zip(self.names, self.arms, self._failed_before, strict=True)
-        found = {name: failures_of(arm).since(before) for name, arm, before in counts}
-        return {name: one for name, one in found.items() if one.count}
+        return {
+            name: now.since(before) for name, arm, before in counts if (now := failures_of(arm)).count != before.count
+        }
 
     @property
     def losses(self) -> list[str]:
