@@ -20,7 +20,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.scores.discriminant import Space, directions
-from kabc.core.scores.linkage import FEW, distances, linked, linked_by
+from kabc.core.scores.linkage import distances, linked
 
 KINDS = 2  # the oddest arm against all others; two parts
 _MOST_LINKED = 300  # arms whose pairs are looked at, all of them: for linkage, and for products
@@ -51,15 +51,14 @@ def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> 
     apart = np.zeros((len(every), KINDS, n_groups, len(labels)))
     offsets, strength = np.zeros((len(every), KINDS, n_groups)), np.zeros((len(every), KINDS, n_groups))
     means = [space.means for space in every]
-    far, all_products = distances(means) if len(labels) <= FEW else None, _Products.of(means)
+    all_products = _Products.of(means)
     for group in range(n_groups):
         arms = np.flatnonzero((labels == group) & (counts > 0))
         if len(arms) < 2:
             continue
         products = all_products.among(arms)
         near = products.near()
-        two = _two_parts(means, arms, counts[arms]) if far is None else _first_of_two(far[:, arms[:, None], arms])
-        parts = np.stack([_oddest(near, counts[arms]), two], axis=1)
+        parts = np.stack([_oddest(near, counts[arms]), _two_parts(near, counts[arms])], axis=1)
         bets = _bets_on(near, products, counts[arms], parts, noise)
         apart[:, :, group, arms], offsets[:, :, group], strength[:, :, group] = bets
         sides[:, :, arms] = np.where(parts, 1, -1)
@@ -160,19 +159,11 @@ def _log_choices(parts: Mask) -> Array:  # (S, T, m) -> (S, T)
     return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials[sizes] - factorials[n - sizes]))
 
 
-def _two_parts(means: Sequence[Array], arms: Index, weights: Array) -> Mask:  # S of (N, D), (m,), (m,) -> (S, m)
+def _two_parts(near: _Products, weights: Array) -> Mask:  # (m,) -> (S, m)
     """One of two parts of some arms. It is neither empty nor everything."""
-    points = [some[arms] for some in means]
-    if len(arms) <= FEW:
-        return _first_of_two(distances(points))
-    if len(arms) > _MOST_LINKED:
-        return _not_all(np.stack([_along_a_line(some, weights) for some in points]))
-    return _not_all(linked(points, 2, "ward") == 0)
-
-
-def _first_of_two(far: Array) -> Mask:  # (S, m, m) -> (S, m)
-    """The same from distances."""
-    return _not_all(linked_by(far, 2, "ward") == 0)
+    if near.pairs is None:
+        return _not_all(np.stack([_along_a_line(some, weights) for some in near.points]))
+    return _not_all(linked(distances(near.pairs), 2, "ward") == 0)
 
 
 def _not_all(part: Mask) -> Mask:  # (S, m) -> (S, m)
