@@ -357,8 +357,8 @@ DOUBTS = (
     ),
     Mutant(
         "strategies/anytime/shuffles.py",
-        "np.flatnonzero(owners == arm)[:n]",
-        "np.flatnonzero(owners == arm)[-n:]",
+        "np.searchsorted(owners[order], arms)",
+        'np.searchsorted(owners[order], arms, "right") - n',
         "which samples a look sees depends on when the run was settled",
         "strategies/anytime/test_shuffles.py::test_only_the_first_samples_of_each_arm_matter",
     ),
