@@ -315,7 +315,7 @@ DOUBTS = (
     ),
     Mutant(
         "strategies/anytime/doubts.py",
-        "share = (a / np.maximum(a + b, 1))[groups]",
+        "share = (a / np.maximum(both, 1))[groups]",
         "share = np.full(scores.shape, 0.5)",
         "a bet on unequal parts is not fair",
         "strategies/anytime/test_doubts.py::test_over_all_outcomes_the_factor_of_equal_arms_has_mean_at_most_1",
