@@ -6,6 +6,7 @@ made from it are predictable. To add a map, write a class with `fitted` and `__c
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ _MOST_LEVELS = 24  # a column with at most this many values counts as discrete
 _MOST_INDICATORS = 512  # over all columns; each round decomposes a covariance of this size
 _MOST_PRODUCTS = 12  # columns: 90 features
 _LEAST_RADIUS = 1e-3  # of the square of the median distance from the centre: a logarithm of 0 is not finite
+_WAVES_AT_ONCE = 128  # rows; what is made of them stays in the cache of the processor
 _ROWS_AT_ONCE = 1 << 14  # of blocks, whose features are averaged: memory stays small
 
 
@@ -175,17 +177,26 @@ class Fourier(Derived):
     base: FeatureMap
     scale: float
     n_features: int = 128
-    waves: Array = field(default_factory=lambda: np.zeros((1, 1)))  # (d, D/2)
+    waves: Array = field(default_factory=lambda: np.zeros((1, 1)))  # (d, D/2), half of the frequencies
 
     def fitted_on(self, past: Past) -> Self:
-        return replace(self, base=past.base, waves=_waves(past.columns, self.n_features) / (self.scale * past.typical))
+        waves = _waves(past.columns, self.n_features) / (2 * self.scale * past.typical)
+        return replace(self, base=past.base, waves=waves)
 
     def of(self, values: Array) -> Array:
-        phases, half = values @ self.waves, self.waves.shape[1]
-        features = np.empty((len(values), 2 * half))
-        np.cos(phases, out=features[:, :half])
-        np.sin(phases, out=features[:, half:])
-        features /= np.sqrt(half)
+        # With t = tan(x / 2): cos x = 2 / (1 + t^2) - 1 and sin x = t 2 / (1 + t^2), exact to the last digit of 1. numpy
+        # has a fast tangent, but no fast sine and cosine.
+        half = self.waves.shape[1]
+        features, length = np.empty((len(values), 2 * half)), 1 / math.sqrt(half)
+        for start in range(0, len(values), _WAVES_AT_ONCE):
+            rows = slice(start, start + _WAVES_AT_ONCE)
+            tangents = values[rows] @ self.waves
+            np.tan(tangents, out=tangents)
+            parts = tangents * tangents
+            parts += 1.0
+            np.divide(2 * length, parts, out=parts)
+            np.subtract(parts, length, out=features[rows, :half])
+            np.multiply(tangents, parts, out=features[rows, half:])
         return features
 
 
