@@ -184,8 +184,8 @@ class Fourier(Derived):
         return replace(self, base=past.base, waves=waves)
 
     def of(self, values: Array) -> Array:
-        # With t = tan(x / 2): cos x = 2 / (1 + t^2) - 1 and sin x = t 2 / (1 + t^2), exact to the last digit of 1. numpy
-        # has a fast tangent, but no fast sine and cosine.
+        # With t = tan(x / 2): cos x = 2 / (1 + t^2) - 1 and sin x = t 2 / (1 + t^2), exact to the last digit of 1.
+        # numpy has a fast tangent, but no fast sine and cosine.
         half = self.waves.shape[1]
         features, length = np.empty((len(values), 2 * half)), 1 / math.sqrt(half)
         for start in range(0, len(values), _WAVES_AT_ONCE):
