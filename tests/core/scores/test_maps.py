@@ -186,6 +186,14 @@ def test_inner_products_of_fourier_features_approximate_the_gaussian_kernel(scal
     assert np.allclose(np.einsum("nd,nd->n", features, features), 1.0)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 100])
+def test_columns_are_scaled_by_median_and_quartile_range(n: int) -> None:
+    past = np.random.default_rng(n).normal(3, 2, (n, 2))
+    low, centre, high = np.quantile(past, [0.25, 0.5, 0.75], axis=0)
+    spread = high - low if n > 1 else np.full(2, 2.0)  # one value has none: half of the unit is 1
+    np.testing.assert_allclose(Scaled().fitted(past)(past), (past - centre) / spread, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("n", [5, 300])
 def test_fourier_features_are_cosines_and_sines(n: int) -> None:
     phases = np.concatenate(

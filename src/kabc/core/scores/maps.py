@@ -55,7 +55,9 @@ class Past:
     @cached_property
     def _some(self) -> Array:
         n = len(self._samples)
-        return self.base(self._samples[np.linspace(0, n - 1, min(n, _MEDIAN_POINTS)).astype(int)])
+        if n <= _MEDIAN_POINTS:
+            return self.base(self._samples)
+        return self.base(self._samples[np.linspace(0, n - 1, _MEDIAN_POINTS).astype(int)])
 
     @property
     def columns(self) -> int:
@@ -131,18 +133,37 @@ class Scaled(FeatureMap):
     scale: Array = field(default_factory=lambda: np.full(1, 0.5))  # (d,), half the quartile range
 
     def fitted(self, past: Array) -> Self:
-        # Halves of finite numbers have finite differences.
-        low, centre, high = np.quantile(past / 2, [0.25, 0.5, 0.75], axis=0)
-        away = past / 2 - centre
-        farthest = np.abs(away).max(axis=0)
-        farthest = np.where(farthest > 0, farthest, 1.0)
-        deviation = farthest * np.sqrt(np.square(away / farthest).mean(axis=0))
-        spread = np.where(high > low, high - low, deviation)
+        halves = past / 2  # of finite numbers: their differences are finite
+        low, centre, high = _quartiles(halves)
+        spread = high - low
+        if not spread.all():  # columns whose middle half is one value
+            spread = np.where(spread > 0, spread, _deviations(halves - centre))
         return replace(self, centre=centre, scale=np.where(spread > 0, spread, 1.0))
 
     def __call__(self, samples: Array) -> Array:
         with np.errstate(over="ignore"):  # an overflow is clipped to the farthest value
             return np.clip((samples / 2 - self.centre) / self.scale, -_FARTHEST, _FARTHEST)
+
+
+def _quartiles(values: Array) -> tuple[Array, Array, Array]:  # (n, d) -> (d,) each
+    """The three of them, as `np.quantile` has them."""
+    last = len(values) - 1
+    places = [(int(share * last), share * last % 1) for share in (0.25, 0.5, 0.75)]
+    ordered = np.partition(values, sorted({at for low, _ in places for at in (low, min(low + 1, last))}), axis=0)
+
+    def quartile(low: int, part: float) -> Array:
+        below, above = ordered[low], ordered[min(low + 1, last)]
+        return below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part)
+
+    first, second, third = (quartile(*place) for place in places)
+    return first, second, third
+
+
+def _deviations(away: Array) -> Array:  # (n, d) -> (d,)
+    """The root of the mean square of each column, which may be huge or tiny."""
+    farthest = np.abs(away).max(axis=0)
+    farthest = np.where(farthest > 0, farthest, 1.0)
+    return np.asarray(farthest * np.sqrt(np.square(away / farthest).mean(axis=0)))
 
 
 @dataclass(frozen=True)
