@@ -46,9 +46,8 @@ def test_an_intake_keeps_and_watches_what_came_whatever_becomes_of_it(
     intake.take_part({arm: [np.array(rows)] for arm, rows in came[6:]})
     assert intake.watch is not None
     for arm in (0, 1):
-        assert sum((rows for one, rows in heard if one == arm), []) == sum(
-            (rows for one, rows in came if one == arm), []
-        )
+        ours, theirs = ([value for one, rows in some if one == arm for value in rows] for some in (heard, came))
+        assert ours == theirs
     assert closed or heard == came
     assert intake.kept.by_name("ab")["b"][:, 0].tolist() == [value for arm, rows in came if arm for value in rows]
     assert intake.drawn == [8, 8]
