@@ -153,7 +153,7 @@ def _quartiles(values: Array) -> tuple[Array, Array, Array]:  # (n, d) -> (d,) e
 
     def quartile(low: int, part: float) -> Array:
         below, above = ordered[low], ordered[min(low + 1, last)]
-        return below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part)
+        return np.asarray(below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part))
 
     first, second, third = (quartile(*place) for place in places)
     return first, second, third

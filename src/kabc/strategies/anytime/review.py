@@ -90,7 +90,8 @@ class Review:
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
             moved = (guess != self.guess)[self._core]
-            self._won[moved] = self._won_by[moved] = 0.0
+            if moved.any():
+                self._won[moved] = self._won_by[moved] = 0.0
         self.guess = guess
         if self.claim is not None and (self.stands or n_samples < _CLAIM_GROWTH * self.claim.n_samples):
             return
