@@ -315,7 +315,7 @@ DOUBTS = (
     ),
     Mutant(
         "strategies/anytime/doubts.py",
-        "share = (a / np.maximum(a + b, 1))[groups]",
+        "share = (a / np.maximum(both, 1))[groups]",
         "share = np.full(scores.shape, 0.5)",
         "a bet on unequal parts is not fair",
         "strategies/anytime/test_doubts.py::test_over_all_outcomes_the_factor_of_equal_arms_has_mean_at_most_1",
@@ -357,8 +357,8 @@ DOUBTS = (
     ),
     Mutant(
         "strategies/anytime/shuffles.py",
-        "np.flatnonzero(owners == arm)[:n]",
-        "np.flatnonzero(owners == arm)[-n:]",
+        "np.searchsorted(owners[order], arms)",
+        'np.searchsorted(owners[order], arms, "right") - n',
         "which samples a look sees depends on when the run was settled",
         "strategies/anytime/test_shuffles.py::test_only_the_first_samples_of_each_arm_matter",
     ),

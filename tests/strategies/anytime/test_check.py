@@ -115,7 +115,7 @@ def test_a_few_arms_in_doubt_among_many_get_a_few_samples_and_not_a_part_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What shuffling has shown stays. So the doubt stays, whatever is drawn, and the arms in doubt must be enough."""
-    monkeypatch.setattr(shuffles, "_rank", lambda _points, _groups, n, *_: 1 / 64 if n == shuffles.LOOKS[0] else 1.0)
+    monkeypatch.setattr(shuffles, "_rank", lambda spreads, *_: 1 / 64 if spreads.n == shuffles.LOOKS[0] else 1.0)
     strategy, draw = AnytimeKABC(1_000, 2, 0.05, maps=[Scaled()], seed=1), at([0, 5])
     rng, asked = np.random.default_rng(1), []
     while not strategy.stopped and len(strategy.rounds) < 200:

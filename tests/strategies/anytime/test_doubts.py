@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from kabc.core.arrays import Array, Index
+from kabc.core.scores.discriminant import Moments
 from kabc.core.scores.maps import FeatureMap, Ranks, Scaled
 from kabc.strategies.anytime import splits
 from kabc.strategies.anytime.batches import Batch
@@ -162,8 +163,8 @@ def test_what_is_kept_is_not_frozen_and_doubts_go_on_without_it() -> None:
 def test_many_arms_are_split_as_few_are_without_a_product_of_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     points = [rng.normal(size=(40, d)) for d in (3, 60)]
-    weights, noise = rng.integers(1, 9, 40).astype(float), np.array([3.0, 60.0])
-    some = rng.random((2, splits.KINDS, 40)) < 0.3
+    weights, noise = rng.integers(1, 9, (1, 40)).astype(float), np.array([3.0, 60.0])
+    some = rng.random((2, splits.KINDS, 1, 40)) < 0.3
     found = []
     for most in (300, 10):
         monkeypatch.setattr(splits, "_MOST_LINKED", most)
@@ -173,3 +174,25 @@ def test_many_arms_are_split_as_few_are_without_a_product_of_all_pairs(monkeypat
         found.append([odd, *splits._bets_on(near, splits._Products.of(points), weights, some, noise)])
     for few, many in zip(*found, strict=True):
         np.testing.assert_allclose(many, few, rtol=1e-10, atol=1e-12)
+
+
+def test_groups_are_split_together_as_each_is_by_itself() -> None:
+    """Groups of two, three and one arm, an arm without samples, and one in no group."""
+    rng, labels = np.random.default_rng(5), np.array([0, 1, 0, 2, 1, 3, 2, 2, 3, 3, -1, 4, 3])
+    learner = Moments(Scaled(), len(labels))
+    arms = rng.permutation(np.repeat(np.arange(len(labels) - 1), 9))  # the last one has none
+    learner.absorb(rng.normal(size=(len(arms), 3)) + 0.2 * arms[:, None], arms)
+    spaces, n_groups = learner.spaces(), 5
+    (all_of_them,) = splits.guessed([spaces], learner.counts, labels)
+    for group in range(n_groups):
+        (alone,) = splits.guessed([spaces], learner.counts, np.where(labels == group, 0, -1))
+        inside = labels == group
+        assert (alone.sides[:, inside] == all_of_them.sides[:, inside]).all()
+        for whole, one in zip(_numbers(all_of_them), _numbers(alone), strict=True):
+            np.testing.assert_allclose(whole[..., group], one[..., 0], rtol=1e-10, atol=1e-12)
+    assert not all_of_them.sides[:, 10:].any()
+    assert all_of_them.sides[:, :10].all()
+
+
+def _numbers(some: splits.Splits) -> tuple[Array, Array, Array]:
+    return some.directions, some.offsets, some.strength

@@ -76,7 +76,7 @@ def test_more_shuffles_are_made_only_while_p_is_small(
 ) -> None:
     made: list[int] = []
 
-    def rank(points: object, groups: Index, n: int, shuffled: int, rng: object) -> float:
+    def rank(spreads: object, shuffled: int, rng: object) -> float:
         made.append(shuffled)
         return p
 

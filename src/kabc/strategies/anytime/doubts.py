@@ -119,23 +119,27 @@ class Doubt:
         """What these rounds multiply the wealth of each expert by."""
         owners = np.concatenate([batch.owners for batch in batches])
         rounds = np.repeat(np.arange(len(batches)), [len(batch.samples) for batch in batches])
-        inside = self.labels[owners] >= 0
-        owners, rounds, groups = owners[inside], rounds[inside], self.labels[owners[inside]]
-        scores, sides = [], []
-        for values, splits in zip(features, self._splits, strict=True):
-            found = splits.scores(values[inside], groups)
-            scores += [scale * found for scale in _SCALES]
-            sides += [splits.sides[:, owners].T] * len(_SCALES)
-        given = np.concatenate(scores, axis=1), np.concatenate(sides, axis=1)
+        groups = self.labels[owners]
+        if (groups < 0).any():
+            inside = groups >= 0
+            owners, rounds, groups = owners[inside], rounds[inside], groups[inside]
+            features = [values[inside] for values in features]
+        each = zip(self._splits, features, strict=True)
+        scores = np.concatenate(
+            [splits.scores(values, groups) for splits, values in each], axis=1
+        )  # (n, learners ways)
+        sides = np.concatenate([splits.sides for splits in self._splits])[:, owners].T
+        scaled = scores * np.array(_SCALES)[:, None, None]
         if not self._paired:  # the parts of a group in each round
-            total = log_factor(*given, rounds * (int(self.labels.max()) + 1) + groups, self._cap)
+            total = log_factor(scaled, sides, rounds * (int(self.labels.max()) + 1) + groups, self._cap)
         else:
-            each = [(rounds == number, batch.base) for number, batch in enumerate(batches)]
-            total = np.sum(
-                [paired_log_factor(given[0][at], given[1][at], groups[at], self._cap, base) for at, base in each],
-                axis=0,
-            )
-        return np.append(total, 0.0)
+            total = np.zeros((len(_SCALES), scores.shape[1]))
+            for number, batch in enumerate(batches):
+                at = rounds == number
+                given = sides[at], groups[at], self._cap, batch.base
+                total += [paired_log_factor(one[at], *given) for one in scaled]
+        by_learner = total.reshape(len(_SCALES), len(self._splits), -1).swapaxes(0, 1)
+        return np.append(by_learner, 0.0)
 
     @property
     def _n_ways(self) -> int:
@@ -194,15 +198,15 @@ def _last_fit(batches: Sequence[Batch]) -> int:
     return found
 
 
-def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:  # (n, T), (n, T), (n,) -> (T,)
+def log_factor(scores: Array, sides: Index, groups: Index, cap: float) -> Array:  # (.., n, T), (n, T), (n,) -> (.., T)
     """Log of (17.1) for each kind of split, all groups together."""
     scores = np.clip(scores, -cap, cap)
-    in_a, in_b = sides > 0, sides < 0
-    member = groups[:, None] == np.arange(int(groups.max(initial=0)) + 1)  # (n, G)
-    a, b = member.T.astype(float) @ in_a, member.T.astype(float) @ in_b  # (G, T)
-    share = (a / np.maximum(a + b, 1))[groups]  # (n, T), w
+    in_a, in_any = sides > 0, sides != 0
+    member = (np.arange(int(groups.max(initial=0)) + 1)[:, None] == groups).astype(np.float64)  # (G, n)
+    a, both = member @ in_a, member @ in_any  # (G, T)
+    share = (a / np.maximum(both, 1))[groups]  # (n, T), w
     mixed = np.log(share * np.exp(scores) + (1 - share))  # scores are capped
-    return np.asarray(np.where(in_a, scores - mixed, np.where(in_b, -mixed, 0.0)).sum(axis=0))
+    return np.asarray(np.where(in_any, np.where(in_a, scores, 0.0) - mixed, 0.0).sum(axis=-2))
 
 
 def paired_log_factor(

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.scores.discriminant import Space, directions
-from kabc.core.scores.linkage import FEW, distances, linked, linked_by
+from kabc.core.scores.linkage import distances, linked
 
 KINDS = 2  # the oddest arm against all others; two parts
 _MOST_LINKED = 300  # arms whose pairs are looked at, all of them: for linkage, and for products
@@ -38,8 +39,8 @@ class Splits:
     def scores(self, features: Array, groups: Index) -> Array:  # (n, D), (n,) -> (n, T)
         """l of each sample, by the splits of its own group."""
         n_features, ways, n_groups = self.directions.shape
-        all_groups = (features @ self.directions.reshape(n_features, -1)).reshape(-1, ways, n_groups) - self.offsets
-        return np.asarray(all_groups[np.arange(len(features)), :, groups])
+        all_groups = (features @ self.directions.reshape(n_features, -1)).reshape(-1, ways, n_groups)
+        return np.asarray(all_groups[np.arange(len(features)), :, groups] - self.offsets.T[groups])
 
 
 def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> list[Splits]:  # (N,), (N,)
@@ -51,23 +52,34 @@ def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> 
     apart = np.zeros((len(every), KINDS, n_groups, len(labels)))
     offsets, strength = np.zeros((len(every), KINDS, n_groups)), np.zeros((len(every), KINDS, n_groups))
     means = [space.means for space in every]
-    far, all_products = distances(means) if len(labels) <= FEW else None, _Products.of(means)
-    for group in range(n_groups):
-        arms = np.flatnonzero((labels == group) & (counts > 0))
-        if len(arms) < 2:
-            continue
-        products = all_products.among(arms)
+    all_products = _Products.of(means)
+    for groups, arms in _alike(labels, counts, together=all_products.pairs is not None):
+        products, weights = all_products.among(arms), counts[arms]
         near = products.near()
-        two = _two_parts(means, arms, counts[arms]) if far is None else _first_of_two(far[:, arms[:, None], arms])
-        parts = np.stack([_oddest(near, counts[arms]), two], axis=1)
-        bets = _bets_on(near, products, counts[arms], parts, noise)
-        apart[:, :, group, arms], offsets[:, :, group], strength[:, :, group] = bets
+        parts = np.stack([_oddest(near, weights), _two_parts(near, weights)], axis=1)  # (S, T, G, m)
+        weighted, offsets[:, :, groups], strength[:, :, groups] = _bets_on(near, products, weights, parts, noise)
+        apart[:, :, groups[:, None], arms] = weighted
         sides[:, :, arms] = np.where(parts, 1, -1)
     away = [one.reshape(KINDS * n_groups, -1) @ some for one, some in zip(apart, means, strict=True)]
     return [
         _of_learner(some, sides[at], away[at], offsets[at], strength[at])
         for some, at in zip(spaces, _slices(spaces), strict=True)
     ]
+
+
+def _alike(labels: Index, counts: Array, *, together: bool) -> list[tuple[Index, Index]]:  # (N,), (N,)
+    """Groups (G,) with equally many arms, and these arms (G, m); groups of one arm are left out.
+
+    Unless they are looked at together, each group is by itself.
+    """
+    found: dict[int, tuple[list[int], list[Index]]] = {}
+    for group in range(int(labels.max()) + 1):
+        arms = np.flatnonzero((labels == group) & (counts > 0))
+        if len(arms) > 1:
+            groups, members = found.setdefault(len(arms) if together else -group, ([], []))
+            groups.append(group)
+            members.append(arms)
+    return [(np.array(groups), np.array(members)) for groups, members in found.values()]
 
 
 def _slices(spaces: Sequence[Sequence[Space]]) -> list[slice]:
@@ -90,18 +102,18 @@ def _of_learner(
 
 def _bets_on(
     near: _Products, products: _Products, weights: Array, parts: Mask, noise: Array
-) -> tuple[Array, Array, Array]:  # (m,), (S, T, m), (S,) -> (S, T, m), (S, T), (S, T)
+) -> tuple[Array, Array, Array]:  # (G, m), (S, T, G, m), (S,) -> (S, T, G, m), (S, T, G), (S, T, G)
     """s d as weights of the arms, the offset of the score for A against B, and how far apart they are.
 
     `products` are those of the means of the arms; `near` those of their differences from a point between them.
     """
     in_a, in_b = parts * weights, ~parts * weights
-    of_a, of_b = in_a.sum(axis=2), in_b.sum(axis=2)
+    of_a, of_b = in_a.sum(axis=3), in_b.sum(axis=3)
     centre = in_b / of_b[..., None]  # m_B
     apart = in_a / of_a[..., None] - centre  # d
     error = 1 / of_a + 1 / of_b
     far = near.between(apart, apart)  # |d|^2
-    by_chance = (noise[:, None] + 2 * _log_choices(parts)) * error
+    by_chance = (noise[:, None, None] + 2 * _log_choices(parts.shape[3])[parts.sum(axis=3)]) * error
     real = np.maximum(0.0, 1 - np.divide(by_chance, far, out=np.ones_like(far), where=far > 0))  # James and Stein
     offset = real * products.between(apart, centre) + 0.5 * real**2 * far
     return real[..., None] * apart, offset, real**2 * far / error
@@ -109,70 +121,66 @@ def _bets_on(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Products:
-    """Products of the points of m arms with each other in S spaces: all pairs of few arms, none of many."""
+    """Products of the points of m arms with each other in S spaces, for G groups: all pairs of few arms, none of many.
+
+    Where arms are too many for pairs, there is one group.
+    """
 
     points: Sequence[Array]  # S of (m, D); none where all pairs are known
-    pairs: Array | None  # (S, m, m)
+    pairs: Array | None  # (S, G, m, m)
 
     @classmethod
     def of(cls, points: Sequence[Array]) -> _Products:
         if len(points[0]) > _MOST_LINKED:
             return cls(points, None)
-        return cls((), np.stack([some @ some.T for some in points]))
+        return cls((), np.stack([some @ some.T for some in points])[:, None])
 
-    def among(self, arms: Index) -> _Products:  # (m',)
-        """The same for some of the arms."""
+    def among(self, arms: Index) -> _Products:  # (G, m)
+        """The same for some of the arms of a group, or for groups of them."""
         if self.pairs is None:
-            return _Products.of([some[arms] for some in self.points])
-        return _Products((), self.pairs[:, arms[:, None], arms])
+            return _Products.of([some[arms[0]] for some in self.points])
+        return _Products((), self.pairs[:, 0, arms[:, :, None], arms[:, None]])
 
     def near(self) -> _Products:
         """The same for points measured from a point between them."""
         if self.pairs is None:
             return _Products([some - some.mean(axis=0) for some in self.points], None)
-        means = self.pairs.mean(axis=2, keepdims=True)
-        return _Products((), self.pairs - means - means.transpose(0, 2, 1) + means.mean(axis=1, keepdims=True))
+        means = self.pairs.mean(axis=3, keepdims=True)
+        return _Products((), self.pairs - means - means.swapaxes(2, 3) + means.mean(axis=2, keepdims=True))
 
-    def between(self, left: Array, right: Array) -> Array:  # (S, T, m), (S, T, m) -> (S, T)
+    def between(self, left: Array, right: Array) -> Array:  # (S, T, G, m), (S, T, G, m) -> (S, T, G)
         """Of weighted sums of the points."""
         if self.pairs is not None:
-            return np.asarray(((left @ self.pairs) * right).sum(axis=2))
-        sums = zip(left, right, self.points, strict=True)
-        return np.stack([((one @ some) * (other @ some)).sum(axis=1) for one, other, some in sums])
+            return np.asarray(((left.swapaxes(1, 2) @ self.pairs).swapaxes(1, 2) * right).sum(axis=3))
+        sums = zip(left[:, :, 0], right[:, :, 0], self.points, strict=True)
+        return np.stack([((one @ some) * (other @ some)).sum(axis=1) for one, other, some in sums])[..., None]
 
-    def squares(self) -> Array:  # (S, m)
+    def squares(self) -> Array:  # (S, G, m)
         """Of each point with itself."""
         if self.pairs is not None:
-            return self.pairs.diagonal(axis1=1, axis2=2)
-        return np.stack([np.square(some).sum(axis=1) for some in self.points])
+            return self.pairs.diagonal(axis1=2, axis2=3)
+        return np.stack([np.square(some).sum(axis=1) for some in self.points])[:, None]
 
-    def with_sum(self, weights: Array) -> Array:  # (m,) -> (S, m)
+    def with_sum(self, weights: Array) -> Array:  # (G, m) -> (S, G, m)
         """Of each point with a weighted sum of all."""
         if self.pairs is not None:
-            return np.asarray(self.pairs @ weights)
-        return np.stack([some @ (weights @ some) for some in self.points])
+            return np.asarray((self.pairs @ weights[..., None])[..., 0])
+        return np.stack([some @ (weights[0] @ some) for some in self.points])[:, None]
 
 
-def _log_choices(parts: Mask) -> Array:  # (S, T, m) -> (S, T)
-    """Log of the number of parts of this size, at most of what a cut along a line could choose from."""
-    n, sizes = parts.shape[2], parts.sum(axis=2)
+@lru_cache(maxsize=64)
+def _log_choices(n: int) -> Array:  # (n + 1,)
+    """Log of the number of parts of each size, at most of what a cut along a line could choose from."""
     factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials[sizes] - factorials[n - sizes]))
+    return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials - factorials[::-1]))
 
 
-def _two_parts(means: Sequence[Array], arms: Index, weights: Array) -> Mask:  # S of (N, D), (m,), (m,) -> (S, m)
-    """One of two parts of some arms. It is neither empty nor everything."""
-    points = [some[arms] for some in means]
-    if len(arms) <= FEW:
-        return _first_of_two(distances(points))
-    if len(arms) > _MOST_LINKED:
-        return _not_all(np.stack([_along_a_line(some, weights) for some in points]))
-    return _not_all(linked(points, 2, "ward") == 0)
-
-
-def _first_of_two(far: Array) -> Mask:  # (S, m, m) -> (S, m)
-    """The same from distances."""
-    return _not_all(linked_by(far, 2, "ward") == 0)
+def _two_parts(near: _Products, weights: Array) -> Mask:  # (G, m) -> (S, G, m)
+    """One of two parts of the arms of each group. It is neither empty nor everything."""
+    if near.pairs is None:
+        return _not_all(np.stack([_along_a_line(some, weights[0]) for some in near.points]))[:, None]
+    shape = near.pairs.shape
+    return _not_all(linked(distances(near.pairs.reshape(-1, *shape[2:])), 2, "ward") == 0).reshape(shape[:3])
 
 
 def _not_all(part: Mask) -> Mask:  # (S, m) -> (S, m)
@@ -181,15 +189,15 @@ def _not_all(part: Mask) -> Mask:  # (S, m) -> (S, m)
     return part
 
 
-def _oddest(near: _Products, weights: Array) -> Mask:  # (m,) -> (S, m)
-    """The arm that is farthest from all others, in units of its error."""
-    total = weights.sum()
-    to_mean = near.with_sum(weights / total)  # (S, m): the mean of all arms
-    away = near.squares() - 2 * to_mean + (to_mean @ (weights / total))[:, None]
+def _oddest(near: _Products, weights: Array) -> Mask:  # (G, m) -> (S, G, m)
+    """The arm that is farthest from all others of its group, in units of its error."""
+    total = weights.sum(axis=1, keepdims=True)
+    to_mean = near.with_sum(weights / total)  # (S, G, m): the mean of all arms
+    away = near.squares() - 2 * to_mean + (to_mean * (weights / total)).sum(axis=2, keepdims=True)
     # The difference from the mean of the others is that from the mean of all, times all / others.
     rest = total - weights
     far = away / np.square(rest) / (1 / weights + 1 / rest)
-    return np.asarray(np.arange(len(weights)) == far.argmax(axis=1)[:, None])
+    return np.asarray(np.arange(weights.shape[1]) == far.argmax(axis=2)[..., None])
 
 
 def _along_a_line(points: Array, weights: Array) -> Mask:
