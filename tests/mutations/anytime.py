@@ -374,8 +374,8 @@ DOUBTS = (
 PAIRED = (
     Mutant(
         "core/evidence/blocks.py",
-        "self.block.base, self.block.paired",
-        "self.block.base, False",
+        "self.base, self.paired  # often",
+        "self.base, False  # often",
         "bets on matched samples as if they were independent",
         "strategies/anytime/test_paired.py::test_over_all_orders_of_a_match_a_bet_is_fair",
     ),

@@ -112,8 +112,8 @@ BETS = (
     ),
     Mutant(
         "core/evidence/blocks.py",
-        "out[arms == one] = factors[partners[arms == one]]",
-        "pass",
+        "for first, second in sides if often[one] else sides[:1]:",
+        "for first, second in sides[:1]:",
         "a pair with a representative has two evidences",
         "core/evidence/test_blocks.py::test_a_pair_has_one_evidence_seen_from_either_side",
     ),

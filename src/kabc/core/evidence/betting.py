@@ -77,8 +77,8 @@ class Pooled:
 def pooled(ys: Array, axis: int) -> Pooled:  # (..., m, ...)
     """The samples that others are matched with, along this axis."""
     ys = _scores(ys)
-    top = ys.max(axis=axis, initial=-HUGE)
-    return Pooled(top, np.exp(ys - np.expand_dims(top, axis)).sum(axis=axis), ys.shape[axis])
+    top = ys.max(axis=axis, initial=-HUGE, keepdims=True)
+    return Pooled(top.squeeze(axis), np.exp(ys - top).sum(axis=axis), ys.shape[axis])
 
 
 def pooled_parts(ys: Array, sizes: Index) -> Pooled:  # (m, K, ...), (P,) -> (K, P, ...)
@@ -86,8 +86,9 @@ def pooled_parts(ys: Array, sizes: Index) -> Pooled:  # (m, K, ...), (P,) -> (K,
     ys, start = _scores(ys), 0
     top, total = (np.empty((ys.shape[1], len(sizes), *ys.shape[2:])) for _ in range(2))
     for part, size in enumerate(sizes.tolist()):
-        some = pooled(ys[start : start + size], axis=0)
-        top[:, part], total[:, part], start = some.top, some.total, start + size
+        some, start = ys[start : start + size], start + size
+        top[:, part] = highest = np.maximum.reduce(some, axis=0)
+        total[:, part] = np.add.reduce(np.exp(some - highest), axis=0) if size > 1 else 1.0
     return Pooled(top, total, sizes.reshape(-1, *[1] * (ys.ndim - 2)))
 
 

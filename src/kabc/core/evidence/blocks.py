@@ -9,14 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence import betting
 
+_FEWEST = 6  # scorers whose scores are bet together, however many samples there are
 _AT_ONCE = 1 << 13  # scores; what is made of them stays in the cache of the processor
 
 
@@ -45,7 +47,14 @@ class Block:
     def pairs(self, partners: Index, arms: Index | None = None) -> Array:  # (P,) -> (A, P, E)
         """Log factors of all sampled arms with each partner; or of `arms` and `partners` of any shapes that fit."""
         arms = np.arange(len(self.starts) - 1)[:, None] if arms is None else arms
-        return _together([some.pairs(arms, partners) for some in self._experts()])
+        often, paired = np.diff(self.starts) > self.base, self.paired  # often: representatives
+        by_match = paired or bool(often.any())
+        matches = _matches(often, *np.broadcast_arrays(arms, partners), paired=paired) if by_match else []
+        alone = not (paired or (by_match and often[partners].all()))  # whether there are other pairs
+        out = _together([some.pairs(arms, partners, matches, alone=alone) for some in self._experts()])
+        if by_match:
+            out[often[arms] & often[partners]] = 0.0  # two representatives are not matched
+        return out
 
     def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K, E)
         """Log factors of each arm against the sampled arms of each claimed group (one against many), except its own."""
@@ -60,10 +69,18 @@ class Block:
 
     def _experts(self) -> Iterator[_Experts]:
         """All experts, some at a time."""
-        step = max(1, _AT_ONCE // max(1, len(self.scales) * self.scores[0].size))
+        step = max(_FEWEST, _AT_ONCE // max(1, len(self.scales) * self.scores[0].size))
         for start in range(0, len(self.scores), step):
             some = slice(start, start + step)
             yield _Experts(self, self.scores[some], self.groups[some].T)
+
+
+class _Match(NamedTuple):
+    """Pairs of one partner, whose samples are matched with one sample each of other arms."""
+
+    partner: int
+    places: tuple[Index, ...]  # of these pairs
+    arms: Index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,32 +91,22 @@ class _Experts:
     scores: Array  # (S, n, G)
     groups: Index  # (A, S)
 
-    def pairs(self, arms: Index, partners: Index) -> Array:  # (...), (...) -> (..., E)
-        """Log factors of arms with partners."""
+    def pairs(self, arms: Index, partners: Index, matches: Sequence[_Match], *, alone: bool) -> Array:  # -> (..., E)
+        """Log factors of arms with partners: of these matches, and of samples alone."""
         matched, groups = self._matched(), np.repeat(self.groups, len(self.block.scales), axis=1)
         bets = self._at_scales(_of_groups(matched, self.groups[:, None]) - matched)  # (A, G, b, E)
-        often, paired = np.diff(self.block.starts) > self.block.base, self.block.paired  # often: representatives
-        if paired:
-            out = np.zeros((*np.broadcast_shapes(arms.shape, partners.shape), groups.shape[1]))
+        if alone:
+            won = betting.log_alone(bets).sum(axis=2)  # (A, G, E)
+            out = _seen(won, groups, arms, partners)
+            out += _seen(won, groups, partners, arms)
         else:
-            alone = betting.log_alone(bets).sum(axis=2)  # (A, G, E)
-            out = _seen(alone, groups, arms, partners)
-            out += _seen(alone, groups, partners, arms)
-        if paired or often.any():
-            self._match(out, bets, often, *np.broadcast_arrays(arms, partners))
+            out = np.zeros((*np.broadcast_shapes(arms.shape, partners.shape), groups.shape[1]))
+        for one in matches:
+            out[one.places] = self._against_one(bets, one.partner)[one.arms]
         nowhere = groups < 0
         if nowhere.any():
             out[nowhere[arms] | nowhere[partners]] = 0.0
         return out
-
-    def _match(self, out: Array, bets: Array, often: Mask, arms: Index, partners: Index) -> None:
-        """Bet a sample of each arm against those that it is matched with: of representatives, or of every partner."""
-        for one in np.unique(partners if self.block.paired else np.flatnonzero(often)).tolist():
-            factors, its = self._against_one(bets, one), partners == one
-            out[its] = factors[arms[its]]
-            if often[one]:  # a pair has one evidence, seen from either side
-                out[arms == one] = factors[partners[arms == one]]
-        out[often[arms] & often[partners]] = 0.0  # two representatives are not matched
 
     def _against_one(self, bets: Array, partner: int) -> Array:  # (A, G, b, E) -> (A, E)
         """One sample of each arm against the samples of a partner that it is matched with."""
@@ -152,6 +159,17 @@ class _Experts:
         return np.asarray(counts.reshape(n_groups, *seen.shape[1:]).argmax(axis=2))
 
 
+def _matches(often: Mask, arms: Index, partners: Index, *, paired: bool) -> list[_Match]:  # (A,), (...), (...)
+    """Pairs whose samples are matched: those with one representative; all of them, if samples are paired."""
+    found = []
+    for one in np.unique(partners if paired else np.flatnonzero(often)).tolist():
+        sides = (arms, partners), (partners, arms)
+        for first, second in sides if often[one] else sides[:1]:  # a pair has one evidence, seen from either side
+            places = np.nonzero((second == one) & ~often[first])
+            found.append(_Match(one, places, first[places]))
+    return [one for one in found if len(one.arms)]
+
+
 def _together(parts: list[Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
@@ -165,8 +183,8 @@ def _of_groups(matched: Array, groups: Index) -> Array:  # (A, G, b, S), (A or 1
     return np.asarray(matched.ravel().take(places))  # several times as fast as take_along_axis
 
 
-def _seen(alone: Array, groups: Index, arms: Index, others: Index) -> Array:  # (A, G, E), (A, E) -> (..., E)
+def _seen(won: Array, groups: Index, arms: Index, others: Index) -> Array:  # (A, G, E), (A, E) -> (..., E)
     """What arms have won against the groups of others."""
-    _, n_groups, n_experts = alone.shape
+    _, n_groups, n_experts = won.shape
     columns = n_experts * groups + np.arange(n_experts)
-    return np.asarray(alone.ravel().take(columns[others] + (n_groups * n_experts * arms)[..., None]))
+    return np.asarray(won.ravel().take(columns[others] + (n_groups * n_experts * arms)[..., None]))

@@ -116,6 +116,11 @@ def _fitted(one: FeatureMap, past: Array, known: dict[int, Past]) -> Past:  # (n
 def all_features(maps: Sequence[FeatureMap], samples: Array) -> tuple[Array, ...]:  # (n, d) -> (n, D) each
     """The features of each map. A map that several start from is computed once."""
     known: dict[int, Array] = {}
+    waves = [one for one in maps if isinstance(one, Fourier)]
+    for width in {one.waves.shape[1] for one in waves}:  # those of one width in few calls
+        some = [one for one in waves if one.waves.shape[1] == width]
+        made = _cosines_and_sines([one.waves for one in some], [_features(one.base, samples, known) for one in some])
+        known.update(zip(map(id, some), made, strict=True))
     return tuple(_features(one, samples, known) for one in maps)
 
 
@@ -142,7 +147,8 @@ class Scaled(FeatureMap):
 
     def __call__(self, samples: Array) -> Array:
         with np.errstate(over="ignore"):  # an overflow is clipped to the farthest value
-            return np.clip((samples / 2 - self.centre) / self.scale, -_FARTHEST, _FARTHEST)
+            away = (samples / 2 - self.centre) / self.scale
+        return np.minimum(np.maximum(away, -_FARTHEST), _FARTHEST)
 
 
 def _quartiles(values: Array) -> tuple[Array, Array, Array]:  # (n, d) -> (d,) each
@@ -153,7 +159,7 @@ def _quartiles(values: Array) -> tuple[Array, Array, Array]:  # (n, d) -> (d,) e
 
     def quartile(low: int, part: float) -> Array:
         below, above = ordered[low], ordered[min(low + 1, last)]
-        return below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part)
+        return np.asarray(below + (above - below) * part if part < 0.5 else above - (above - below) * (1 - part))
 
     first, second, third = (quartile(*place) for place in places)
     return first, second, third
@@ -205,20 +211,27 @@ class Fourier(Derived):
         return replace(self, base=past.base, waves=waves)
 
     def of(self, values: Array) -> Array:
-        # With t = tan(x / 2): cos x = 2 / (1 + t^2) - 1 and sin x = t 2 / (1 + t^2), exact to the last digit of 1.
-        # numpy has a fast tangent, but no fast sine and cosine.
-        half = self.waves.shape[1]
-        features, length = np.empty((len(values), 2 * half)), 1 / math.sqrt(half)
-        for start in range(0, len(values), _WAVES_AT_ONCE):
-            rows = slice(start, start + _WAVES_AT_ONCE)
-            tangents = values[rows] @ self.waves
-            np.tan(tangents, out=tangents)
-            parts = tangents * tangents
-            parts += 1.0
-            np.divide(2 * length, parts, out=parts)
-            np.subtract(parts, length, out=features[rows, :half])
-            np.multiply(tangents, parts, out=features[rows, half:])
-        return features
+        return np.asarray(_cosines_and_sines([self.waves], [values])[0])
+
+
+def _cosines_and_sines(waves: Sequence[Array], values: Sequence[Array]) -> Array:  # (d_m, D/2), (n, d_m) -> (M, n, D)
+    """The features of several maps with as many waves."""
+    # With t = tan(x / 2): cos x = 2 / (1 + t^2) - 1 and sin x = t 2 / (1 + t^2), exact to the last digit of 1.
+    # numpy has a fast tangent, but no fast sine and cosine.
+    n, half = len(values[0]), waves[0].shape[1]
+    features, length = np.empty((len(waves), n, 2 * half)), 1 / math.sqrt(half)
+    step = max(1, _WAVES_AT_ONCE // len(waves))
+    for rows in (slice(start, start + step) for start in range(0, n, step)):
+        tangents = np.empty((len(waves), len(values[0][rows]), half))
+        for one, known, phases in zip(waves, values, tangents, strict=True):
+            np.matmul(known[rows], one, out=phases)
+        np.tan(tangents, out=tangents)
+        parts = tangents * tangents
+        parts += 1.0
+        np.divide(2 * length, parts, out=parts)
+        np.subtract(parts, length, out=features[:, rows, :half])
+        np.multiply(tangents, parts, out=features[:, rows, half:])
+    return features
 
 
 @lru_cache(maxsize=16)

@@ -31,20 +31,19 @@ class Span:
 
     def coordinates(self, features: Array) -> Array:  # (n, D) -> (n, r)
         """V' of each row; the basis grows first, if rows leave it."""
-        width = None if self.basis is None else self.basis.shape[1]
-        parts = [self._covered(features[start : start + _ROWS]) for start in range(0, len(features), _ROWS)]
+        before, found = self.basis, features
+        for start in range(0, len(features), _ROWS):
+            if self.basis is None:
+                return features
+            found = self._covered(self.basis, features[start : start + _ROWS])
         if self.basis is None:
             return features
-        if self.basis.shape[1] != width or not parts:
-            return features @ self.basis
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return found if self.basis is before and 0 < len(features) <= _ROWS else features @ self.basis
 
-    def _covered(self, features: Array) -> Array:  # (n, D) -> (n, r)
-        """V' of some rows, after the basis has grown."""
-        if self.basis is None:
-            return features
-        found = features @ self.basis
-        rest = features - found @ self.basis.T
+    def _covered(self, basis: Array, features: Array) -> Array:  # (D, r), (n, D) -> (n, r)
+        """V' of some rows; the basis grows, if they leave it."""
+        found = features @ basis
+        rest = features - found @ basis.T
         allowed = _CLOSE**2 * _squares(features)
         far = _squares(rest) > allowed
         if far.any():

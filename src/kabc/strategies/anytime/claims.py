@@ -40,6 +40,7 @@ class Claim:
         self._cross = (self._groups[:, None] != self._groups) & several[:, None] & several  # (A, A)
         self._joined, self._best_joined = np.zeros(self._foreign.shape), np.zeros(self._foreign.shape)
         self._paired, self._best_paired = np.zeros(self._cross.shape), np.zeros(self._cross.shape)
+        self._open: tuple[bytes, Mask, Mask] | None = None  # what `_questions` found since the last bet
 
     @property
     def n_groups(self) -> int:
@@ -58,24 +59,34 @@ class Claim:
 
     def bet(self, arms: Index, joins: Array, pairs: Array) -> None:  # (B,), (B, K), (B, B)
         """Add the log factors of a round to the evidence."""
-        about = np.flatnonzero(self.labels[arms] >= 0)
-        rows = np.searchsorted(self.arms, arms[about])
-        self._joined[rows] += joins[about]
-        self._paired[np.ix_(rows, rows)] += pairs[np.ix_(about, about)]
+        about = self.labels[arms] >= 0
+        if not about.all():
+            arms, joins, pairs = arms[about], joins[about], pairs[about][:, about]
+        rows = np.searchsorted(self.arms, arms)
+        self._joined[rows] += joins
+        self._paired[rows[:, None], rows] += pairs
         # The proof stops a bet once it has reached its limit, so the maximum counts.
-        self._best_joined = np.maximum(self._best_joined, self._joined)
-        self._best_paired = np.maximum(self._best_paired, self._paired)
+        np.maximum(self._best_joined, self._joined, out=self._best_joined)
+        np.maximum(self._best_paired, self._paired, out=self._best_paired)
+        self._open = None
 
     def open_joins(self, told_apart: Mask) -> Mask:  # (A, A) -> (A, K)
         """Arms that may still belong to another group than claimed."""
-        members = np.arange(self._n_groups) == self._groups[:, None]  # (A, K)
-        refuted = (told_apart.astype(np.float64) @ members) > 0  # told apart from one of the group's arms
-        return np.asarray(self._foreign & (self._best_joined < self.limit) & ~refuted)
+        return self._questions(told_apart)[0]
 
     def open_pairs(self, told_apart: Mask) -> Mask:  # (A, A) -> (A, A)
         """Pairs of different groups that are not refuted yet; two of them without a common arm could both be joined."""
-        apart = (self._best_paired >= self.limit / 2) | told_apart
-        return np.asarray(self._cross & ~(apart | apart.T))
+        return self._questions(told_apart)[1]
+
+    def _questions(self, told_apart: Mask) -> tuple[Mask, Mask]:  # (A, A) -> (A, K), (A, A)
+        """The open joins and the open pairs. They are asked for several times between two bets."""
+        known = told_apart.tobytes()
+        if self._open is None or self._open[0] != known:
+            refuted = (told_apart.astype(np.float64) @ ~self._foreign) > 0  # told apart from one of the group's arms
+            joins = self._foreign & (self._best_joined < self.limit) & ~refuted
+            apart = (self._best_paired >= self.limit / 2) | told_apart
+            self._open = known, joins, self._cross & ~(apart | apart.T)
+        return self._open[1:]
 
     def needs(self, dry: Mask, told_apart: Mask) -> bool:  # (N,), (A, A)
         """Whether it cannot be proven without more samples of these arms."""
@@ -107,6 +118,8 @@ class Claim:
 
 def renamed(labels: Index, like: Index, n_groups: int) -> Index:
     """The same groups, numbered so that as many arms as possible keep the number that they have in `like`."""
+    if np.array_equal(labels, like):
+        return labels
     from scipy.optimize import linear_sum_assignment
 
     common = np.zeros((n_groups, n_groups))

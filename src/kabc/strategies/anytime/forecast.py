@@ -73,7 +73,7 @@ def _missing(
         return np.zeros(evidence.shape)
     gained, drawn = _pooled(evidence, rows, columns), _pooled(counts.astype(np.float64), rows, columns)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rates = (gained / drawn)[np.ix_(rows, columns)]
+        rates = (gained / drawn)[rows[:, None], columns]
         if not (rates[still_open] > 0).all():  # NaN without samples
             return None
         return np.where(still_open, np.maximum((limit - evidence) / rates, 1.0), 0.0)

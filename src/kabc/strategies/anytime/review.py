@@ -35,6 +35,7 @@ class Review:
         self.n_claims = 0
         self._shares = shares
         self._n_groups = shares.n_clusters or 0
+        self._stood: tuple[Claim, Index, bool] | None = None  # what `stands` found for this claim and this guess
         self._core = np.sort(core)
         self._won: Array = np.zeros((len(core), self._n_groups))
         self._won_by: Array = np.zeros((len(core), self._n_groups, 0))
@@ -44,8 +45,11 @@ class Review:
         """Whether the claim is still what the samples look like."""
         if self.claim is None or self.guess is None:
             return False
-        # The claim may have arms that ran dry once everything about them was shown. The guess does not have them.
-        return bool((self.claim.labels == self.guess)[self.guess >= 0].all())
+        if self._stood is None or self._stood[0] is not self.claim or self._stood[1] is not self.guess:
+            # The claim may have arms that ran dry once everything about them was shown. The guess does not have them.
+            agrees = bool(((self.claim.labels == self.guess) | (self.guess < 0)).all())
+            self._stood = self.claim, self.guess, agrees
+        return self._stood[2]
 
     @property
     def trusted(self) -> Claim | None:
@@ -90,7 +94,8 @@ class Review:
         if self.guess is not None:
             guess = renamed(guess, self.guess, self._n_groups)
             moved = (guess != self.guess)[self._core]
-            self._won[moved] = self._won_by[moved] = 0.0
+            if moved.any():
+                self._won[moved] = self._won_by[moved] = 0.0
         self.guess = guess
         if self.claim is not None and (self.stands or n_samples < _CLAIM_GROWTH * self.claim.n_samples):
             return

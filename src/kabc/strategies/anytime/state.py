@@ -132,4 +132,5 @@ class State:
     @property
     def asked_about(self) -> Index:
         """Arms of the core whose partition is looked for."""
-        return asked_about(self.core.arms, self.dry, self.wealth.apart, self.review.claim)
+        arms = self.core.arms
+        return asked_about(arms, self.dry, self.wealth.apart, self.review.claim) if self.dry[arms].any() else arms

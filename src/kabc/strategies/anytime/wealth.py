@@ -34,10 +34,10 @@ def mixed(log_factors: Array, gains: Array) -> Array:  # (..., E), (..., E) -> (
 
     This is `betting.mixed_factor` with the weights of `betting.fixed_share`, with few passes over large arrays.
     """
-    weights = np.exp(gains - gains.max(axis=-1, keepdims=True))
-    weights *= (1 - _SHARE) / weights.sum(axis=-1, keepdims=True)
+    weights = np.exp(gains - np.maximum.reduce(gains, axis=-1, keepdims=True))
+    weights *= (1 - _SHARE) / np.add.reduce(weights, axis=-1, keepdims=True)
     weights += _SHARE / gains.shape[-1]  # they sum to 1, and were fixed before the round
-    top = log_factors.max(axis=-1, keepdims=True)
+    top = np.maximum.reduce(log_factors, axis=-1, keepdims=True)
     return np.asarray(top[..., 0] + np.log(np.einsum("...e,...e->...", weights, np.exp(log_factors - top))))
 
 
