@@ -25,6 +25,7 @@ from kabc.core.scores.whitening import whitenings
 _RIDGE = 0.1
 _WIDE = 40  # features; with fewer, coordinates save nothing
 _NARROW = 4  # features for a coordinate; with fewer, coordinates save nothing
+_FULL = 0.9  # of some features' own number: if they need as many coordinates, all of them need too many
 _LOST = 1e-13  # of the largest square of a coordinate
 
 
@@ -55,7 +56,7 @@ def whitened(features: Array, ends: Sequence[int]) -> Array:  # (n, D) -> (n, r)
 def _basis(squares: Array) -> Array | None:  # (D, D) -> (D, r)
     """An orthonormal basis of what a table of products spans; None if it is not narrow."""
     most = len(squares) // _NARROW
-    if _factor(squares[::_NARROW, ::_NARROW]).shape[1] >= most:  # takes much less time, and is most often enough
+    if _factor(squares[::_NARROW, ::_NARROW]).shape[1] > _FULL * most:  # takes much less time than all features
         return None
     factor = _factor(squares)
     if factor.shape[1] > most:
