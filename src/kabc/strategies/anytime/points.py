@@ -24,6 +24,7 @@ from kabc.core.scores.whitening import whitenings
 
 _RIDGE = 0.1
 _WIDE = 40  # features; with fewer, coordinates save nothing
+_FEW = 0.7  # samples for a feature; with more, factors of their products save nothing
 _NARROW = 4  # features for a coordinate; with fewer, coordinates save nothing
 _FULL = 0.9  # of some features' own number: if they need as many coordinates, all of them need too many
 _LOST = 1e-13  # of the largest square of a coordinate
@@ -43,10 +44,11 @@ def whitened(features: Array, ends: Sequence[int]) -> Array:  # (n, D) -> (n, r)
         np.subtract(features[start:end], features[start:end].sum(axis=0) / (end - start), out=centred[start:end])
     if centred.shape[1] == 1:
         return centred  # the spread of numbers is compared with that of the same numbers: units do not matter
-    if centred.shape[1] >= _WIDE and len(centred) < centred.shape[1]:
+    few, wide = len(centred) <= _FEW * centred.shape[1], centred.shape[1] >= _WIDE
+    if few and wide:
         centred = _factor(centred @ centred.T)
     squares = centred.T @ centred
-    basis = _basis(squares) if _WIDE <= len(squares) < len(centred) else None
+    basis = _basis(squares) if wide and not few else None
     if basis is not None:
         centred, squares = centred @ basis, basis.T @ squares @ basis
     (whitening,) = whitenings(squares / len(centred), [_RIDGE], 0.0)  # no difference of larger numbers

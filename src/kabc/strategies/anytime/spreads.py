@@ -24,6 +24,7 @@ from kabc.strategies.anytime.points import whitened
 
 _MANY = 12  # arms of a group; with more, sums of samples take less time than a table that is mostly 0
 _OF_FEW, _OF_MANY = 1 << 18, 1 << 22  # numbers in memory
+_WIDER = 1.5  # features for each sample of a group; with more, products take less time than means
 _ROUNDING = 1e-9
 
 
@@ -53,7 +54,7 @@ class _Alike:
         self._all = own.size == len(points[0])  # there are no other groups
         every = (one.reshape(*own.shape, -1) if self._all else one[own] for one in points)
         inside = sorted(every, key=lambda one: one.shape[2])  # (G, m n, D)
-        wide = [one for one in inside if one.shape[2] > n * size and size <= _MANY]
+        wide = [one for one in inside if one.shape[2] > _WIDER * n * size and size <= _MANY]
         narrow = inside[: len(inside) - len(wide)]
         self._ends = np.cumsum([0, *(one.shape[2] for one in narrow)]).tolist()
         self._points = np.concatenate(narrow, axis=2) if narrow else None  # (G, m n, all D)
