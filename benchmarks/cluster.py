@@ -36,7 +36,7 @@ from kabc.running.progress import Ticker
 from kabc.running.shift import Shift
 from kabc.running.sources import Sources
 from kabc.running.workers import Place
-from kabc.study.ledger import private_ledger
+from kabc.study.private import PrivateLedger
 from kabc.study.tickets import rng_of
 
 SEED = 0
@@ -61,7 +61,7 @@ class Loop:
     def __init__(self, executor: Any, n_arms: int, seconds: float) -> None:
         self._sources = Sources([partial(burn, seconds=seconds)] * n_arms, None, SEED)
         self._sources.workers = Place(None, engine_of(executor), "redraw").workers_for(self._sources.arms)
-        self._ledger = private_ledger(self._sources.facts, SEED)
+        self._ledger = PrivateLedger(self._sources.facts, SEED)
         self._shift = Shift(self._ledger, self._sources, Ticker(False), lambda: 0)
         self._request = dict.fromkeys(range(n_arms), 1)
         self._number = 0

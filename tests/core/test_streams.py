@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kabc.core.streams import Rounds, rng_of, rngs_of
+from kabc.core.streams import made_ahead, rng_of, rng_of_round, rngs_of
 
 
 def numpys_own(seed: int, key: tuple[int, ...]) -> np.random.Generator:
@@ -40,9 +40,10 @@ def test_children_and_copies_are_those_of_numpy() -> None:
         assert rng.spawn(1)[0].random() == expected.spawn(1)[0].random()  # the third child
 
 
-def test_streams_of_rounds_are_the_same_whatever_was_made_ahead() -> None:
-    rounds = Rounds(5)
-    for number in (1, 2, 3, 9, 10, 4, 2**32 - 2):
-        for arms in (range(12), (3, 7), range(5, 9), (20, 3), (), range(200)):
-            keys = [(arm, number) for arm in arms]
-            assert [rng.random() for rng in rounds.rngs(keys)] == [rng_of(5, *key).random() for key in keys]
+@pytest.mark.parametrize("n", [1, 12, 128, 129])
+def test_streams_of_rounds_are_the_same_whatever_was_made_ahead(n: int) -> None:
+    assert made_ahead(n) == (n <= 128)
+    for seed in (5, 2**40):
+        for number in (0, 1, 2, 7, 8, 9, 100, 4, 2**32 - 9, 2**32 - 2):
+            for one in {0, n // 2, n - 1}:
+                assert rng_of_round(seed, n, one, number).random() == numpys_own(seed, (one, number)).random()

@@ -189,15 +189,15 @@ LIMITS = (
 BETS = (
     Mutant(
         "strategies/anytime/wealth.py",
-        "self.best[at] = np.maximum(self.best[at], log)",
-        "self.best[at] += np.maximum(factors, 0.0)",
+        "self.best[at] = self.best[back] = np.maximum(self.best[at], log)",
+        "self.best[at] = self.best[back] = self.best[at] + np.maximum(factors, 0.0)",
         "only bets that were won count",
         "strategies/anytime/test_errors.py::test_evidence_is_the_largest_product_of_all_factors_so_far",
     ),
     Mutant(
         "strategies/anytime/wealth.py",
-        "self.log[at] = log = log + factors",
-        "self.log[at] = log = np.maximum(log + factors, 0.0)",
+        "self.log[at] = self.log[back] = log = self.log[at] + factors",
+        "self.log[at] = self.log[back] = log = np.maximum(self.log[at] + factors, 0.0)",
         "lost bets are forgotten",
         "strategies/anytime/test_wealth.py::test_over_all_outcomes_of_a_round_the_evidence_of_equal_arms_does_not_grow",
     ),
@@ -374,8 +374,8 @@ DOUBTS = (
 PAIRED = (
     Mutant(
         "core/evidence/blocks.py",
-        "if self.paired:\n            out, by_match",
-        "if False:\n            out, by_match",
+        "self.block.base, self.block.paired",
+        "self.block.base, False",
         "bets on matched samples as if they were independent",
         "strategies/anytime/test_paired.py::test_over_all_orders_of_a_match_a_bet_is_fair",
     ),

@@ -19,7 +19,7 @@ from kabc.running.settings import Settings
 from kabc.running.shift import Shift
 from kabc.running.sources import Sources
 from kabc.running.steps import Stepper, run_here
-from kabc.study.ledger import private_ledger
+from kabc.study.private import PrivateLedger
 from tests.core.test_dependence import ar
 
 
@@ -47,7 +47,7 @@ def cluster(*given: Any, **settings: Any) -> kabc.Result:
 def found(arms: Any, **settings: Any) -> int:
     given = Settings(block="auto", n_clusters=2, **settings)
     sources = Sources(arms, None, 0)
-    intake, ledger = Intake(sources.names, sources.facts, 0), private_ledger(sources.facts, 0)
+    intake, ledger = Intake(sources.names, sources.facts, 0), PrivateLedger(sources.facts, 0)
     stepper = Stepper(block_length(given, intake, sources.arms), ledger, intake)
     length = run_here(stepper, Shift(ledger, sources, Ticker(False), lambda: intake.n_samples))
     assert length is not None

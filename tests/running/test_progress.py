@@ -40,6 +40,25 @@ def test_lines_come_after_two_seconds_and_then_twice_a_second(clock: Clock) -> N
     assert lines == ["20", "25"]
 
 
+def test_a_line_is_made_once_it_is_shown(clock: Clock) -> None:
+    lines: list[str] = []
+    made: list[str] = []
+
+    def line() -> str:
+        made.append("round 1")
+        return made[-1]
+
+    show = Ticker(lines.append)
+    show(line)
+    Ticker(False)(line)
+    assert made == []
+    clock.now += 2.1
+    Ticker(False)(line)
+    show(line)
+    show(line)
+    assert made == lines == ["round 1"]
+
+
 def test_a_line_that_cannot_wait_is_shown_at_once(clock: Clock) -> None:
     lines: list[str] = []
     Ticker(lines.append).now("ending")

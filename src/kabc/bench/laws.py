@@ -61,7 +61,7 @@ def gaussian(mean: ArrayLike, sd: float = 1.0) -> Law:
     """Normal, with the same standard deviation in all directions."""
     centre = np.atleast_1d(np.asarray(mean, dtype=np.float64))  # (d,)
     return Law(
-        lambda n, rng: centre + sd * rng.normal(size=(n, len(centre))),
+        lambda n, rng: centre + sd * rng.standard_normal((n, len(centre))),
         centre,
         sd**2,
         lambda x: -((x - centre) ** 2).sum(axis=1) / (2 * sd**2) - len(centre) * (math.log(sd) + _LOG_ROOT_2PI),
@@ -74,8 +74,8 @@ def correlated(rho: float) -> Law:
     root = math.sqrt(1 - rho**2)
 
     def draw(n: int, rng: np.random.Generator) -> Array:
-        x, z = rng.normal(size=(2, n))
-        return np.column_stack([x, rho * x + root * z])
+        x, z = rng.standard_normal((2, n))
+        return np.stack([x, rho * x + root * z], axis=1)
 
     def log_density(x: Array) -> Array:
         quadratic = (x**2).sum(axis=1) - 2 * rho * x[:, 0] * x[:, 1]
@@ -86,11 +86,19 @@ def correlated(rho: float) -> Law:
 
 def scipy_law(distribution: Any) -> Law:
     """A frozen univariate distribution of scipy.stats."""
-    log = distribution.logpdf if hasattr(distribution.dist, "pdf") else distribution.logpmf
+    law = distribution.dist
+    log = distribution.logpdf if hasattr(law, "pdf") else distribution.logpmf
     mean, variance = map(float, distribution.stats("mv"))
     finite = math.isfinite(mean) and math.isfinite(variance)
+    distribution.rvs(random_state=0)  # refuses wrong parameters: once, not in each draw
+    shapes, loc, scale = law._parse_args(*distribution.args, **distribution.kwds)
+
+    def draw(n: int, rng: np.random.Generator) -> Array:
+        """What `rvs` gives, without its checks: a test compares the two."""
+        return np.asarray(law._rvs(*shapes, size=(n, 1), random_state=rng) * scale + loc, dtype=np.float64)
+
     return Law(
-        lambda n, rng: np.asarray(distribution.rvs(size=(n, 1), random_state=rng), dtype=np.float64),
+        draw,
         np.array([mean]) if finite else None,
         variance if finite else None,
         lambda x: np.asarray(log(x[:, 0])),
@@ -99,11 +107,12 @@ def scipy_law(distribution: Any) -> Law:
 
 def mixture(weights: Sequence[float], parts: Sequence[Law]) -> Law:
     """A mixture: each sample comes from a random part."""
+    shares = np.asarray(weights, dtype=np.float64)
 
     def draw(n: int, rng: np.random.Generator) -> Array:
-        counts = rng.multinomial(n, weights)
-        rows = [part.draw(int(count), rng) for part, count in zip(parts, counts, strict=True)]
-        return np.asarray(rng.permutation(np.concatenate(rows)))
+        counts = rng.multinomial(n, shares).tolist()
+        rows = [part.draw(count, rng) for part, count in zip(parts, counts, strict=True) if count]
+        return np.asarray(rng.permutation(rows[0] if len(rows) == 1 else np.concatenate(rows)))
 
     def log_density(x: Array) -> Array:
         terms = [math.log(w) + part.log_density(x) for w, part in zip(weights, parts, strict=True) if part.log_density]
@@ -128,8 +137,11 @@ def categories(weights: Sequence[float]) -> Law:
         logs = np.log(weights)
     codes = np.arange(len(weights))
     mean = float(codes @ weights)
+    below = np.cumsum(weights)
+    below /= below[-1]
     return Law(
-        lambda n, rng: rng.choice(len(weights), size=(n, 1), p=weights).astype(np.float64),
+        # what rng.choice gives, which would look at the weights in each draw
+        lambda n, rng: below.searchsorted(rng.random((n, 1)), side="right").astype(np.float64),
         np.array([mean]),
         float((codes - mean) ** 2 @ weights),
         lambda x: np.asarray(logs[x[:, 0].astype(int)]),

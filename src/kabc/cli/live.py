@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from types import TracebackType
@@ -56,9 +57,9 @@ class LivePanel(Ticker):
         with suppress(OSError):  # the terminal was closed: the answer does not need it
             self._panel.__exit__(kind, error, trace)
 
-    def __call__(self, line: str) -> None:
+    def __call__(self, line: str | Callable[[], str]) -> None:
         """Called within a round, with what the run does now."""
-        self._doing = shown(line)
+        self._doing = shown(line() if callable(line) else line)
         self._maybe_print()
 
     def now(self, line: str) -> None:

@@ -7,6 +7,7 @@ PCG64 with them. Here the words of many keys are computed at once. A test compar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,21 +41,25 @@ def rngs_of(seed: int, keys: Sequence[tuple[int, ...]]) -> Iterator[np.random.Ge
     return (_generator(seed, key, state) for key, state in zip(keys, states, strict=True))
 
 
-class Rounds:
-    """`rngs_of` of keys that end with a round. With few keys, the words of the next rounds are made at once, too."""
+def made_ahead(n: int) -> bool:
+    """Whether `rng_of_round` makes the words of n numbers for some rounds at once."""
+    return n * _AHEAD <= _MANY
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._states: dict[tuple[int, ...], NDArray[np.uint64]] = {}  # by key
 
-    def rngs(self, keys: Sequence[tuple[int, ...]]) -> Iterator[np.random.Generator]:
-        """`rng_of` of each key, in order."""
-        if not all(key in self._states for key in keys):
-            if len(keys) * _AHEAD > _MANY or max(map(max, keys)) > _MASK - _AHEAD:
-                return rngs_of(self._seed, keys)
-            known = [(*key[:-1], key[-1] + later) for later in range(_AHEAD) for key in keys]
-            self._states = dict(zip(known, _states(self._seed, np.array(known, dtype=np.uint32)), strict=True))
-        return (_generator(self._seed, key, self._states[key]) for key in keys)
+def rng_of_round(seed: int, n: int, one: int, number: int) -> np.random.Generator:
+    """`rng_of` of (one, number) for one of the numbers below n. If they are few, words of next rounds are made, too."""
+    if not made_ahead(n) or number > _MASK - _AHEAD:
+        return rng_of(seed, one, number)
+    return _generator(seed, (one, number), _ahead(seed, n, number // _AHEAD)[number % _AHEAD, one])
+
+
+@lru_cache(maxsize=4)
+def _ahead(seed: int, n: int, place: int) -> NDArray[np.uint64]:  # -> (8, n, 4)
+    """The words of some rounds that come after one another."""
+    keys = np.empty((_AHEAD, n, 2), dtype=np.uint32)
+    keys[..., 0] = np.arange(n)
+    keys[..., 1] = _AHEAD * place + np.arange(_AHEAD)[:, None]
+    return _states(seed, keys.reshape(-1, 2)).reshape(_AHEAD, n, _STATE)
 
 
 class _Known(ISpawnableSeedSequence):
@@ -91,41 +96,60 @@ def _generator(seed: int, key: tuple[int, ...], state: NDArray[np.uint64]) -> np
 
 
 def _states(seed: int, keys: Words) -> NDArray[np.uint64]:  # (n, k) -> (n, 4)
-    entropy = [np.full(len(keys), word, dtype=np.uint32) for word in _words(seed)] + list(keys.T)
-    constant = _Constants(_INIT_A, _MULT_A)
-    pool = [constant.hashed(word) for word in entropy[:_POOL]]
-    for source in range(_POOL):
-        for target in range(_POOL):
-            if source != target:
-                pool[target] = _mixed(pool[target], constant.hashed(pool[source]))
-    for word in entropy[_POOL:]:
-        pool = [_mixed(one, constant.hashed(word)) for one in pool]
-    constant = _Constants(_INIT_B, _MULT_B)
+    mixed, used = _mixed_seed(seed)
+    pool = np.array(mixed, dtype=np.uint32)[:, None]  # (4, 1), then (4, n)
+    factors = _constants(_INIT_A, _MULT_A, used + _POOL * keys.shape[1])[used:]
+    for at, word in enumerate(keys.T):
+        here = factors[_POOL * at : _POOL * (at + 1) + 1]
+        pool = _mixed(pool, _hashed(word, here))
+    twice = np.concatenate([pool, pool])
     found = np.empty((len(keys), 2 * _STATE), dtype="<u4")
-    for number in range(2 * _STATE):
-        found[:, number] = constant.hashed(pool[number % _POOL])
+    found[:] = _hashed(twice, _constants(_INIT_B, _MULT_B, 2 * _STATE)).T
     return found.view("<u8").astype(np.uint64)
 
 
-def _words(seed: int) -> list[int]:
-    """The seed in words of 32 bits, the lowest first, filled up to the size of the pool."""
+@lru_cache(maxsize=16)
+def _mixed_seed(seed: int) -> tuple[tuple[int, ...], int]:
+    """What the pool holds before the key is mixed in, and how many constants were used up: the same for all keys."""
     words = [seed & _MASK]
     while seed := seed >> 32:
         words.append(seed & _MASK)
-    return words + [0] * (_POOL - len(words))
+    words += [0] * (_POOL - len(words))
+    n_hashed = _POOL * _POOL + _POOL * (len(words) - _POOL)
+    constants = zip(*(_constants(_INIT_A, _MULT_A, n_hashed).tolist()[i:] for i in range(2)), strict=False)
+
+    def hashed(word: int) -> int:
+        first, factor = next(constants)
+        word = (word ^ first) * factor & _MASK
+        return word ^ word >> 16
+
+    def mixed(one: int, other: int) -> int:
+        both = (int(_MIX_L) * one - int(_MIX_R) * other) & _MASK
+        return both ^ both >> 16
+
+    pool = [hashed(word) for word in words[:_POOL]]
+    for source in range(_POOL):
+        for target in range(_POOL):
+            if source != target:
+                pool[target] = mixed(pool[target], hashed(pool[source]))
+    for word in words[_POOL:]:
+        pool = [mixed(one, hashed(word)) for one in pool]
+    return tuple(pool), n_hashed
 
 
-class _Constants:
-    """Each hash takes the next constant."""
+@lru_cache(maxsize=64)
+def _constants(first: int, factor: int, n: int) -> Words:  # (n + 1,)
+    """What n hashes take: each takes a constant and the next one."""
+    found = [first]
+    for _ in range(n):
+        found.append(found[-1] * factor & _MASK)
+    return np.array(found, dtype=np.uint32)
 
-    def __init__(self, first: int, factor: int) -> None:
-        self._now, self._factor = first, factor
 
-    def hashed(self, words: Words) -> Words:
-        words = words ^ np.uint32(self._now)
-        self._now = self._now * self._factor & _MASK
-        words = words * np.uint32(self._now)
-        return np.asarray(words ^ (words >> _SHIFT))
+def _hashed(words: Words, constants: Words) -> Words:  # (n,) or (m, n), (m + 1,) -> (m, n)
+    """The words, hashed m times."""
+    hashed = (words ^ constants[:-1, None]) * constants[1:, None]
+    return np.asarray(hashed ^ (hashed >> _SHIFT))
 
 
 def _mixed(one: Words, other: Words) -> Words:

@@ -28,8 +28,8 @@ from kabc.running.tolerances import read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.workers import Place
 from kabc.strategies.base import Strategy
-from kabc.study.ledger import private_ledger
 from kabc.study.policies import OnWorkerLoss
+from kabc.study.private import PrivateLedger
 
 if TYPE_CHECKING:
     from kabc.running.making import StorageLike
@@ -246,7 +246,7 @@ def run_on(
     with run_interrupts(show) as interrupts:
         try:
             sources.check_workers()
-            ledger = private_ledger(sources.facts, settings.seed)
+            ledger = PrivateLedger(sources.facts, settings.seed)
             shift = Shift(ledger, sources, show, lambda: intake.n_samples)
             run = Run(settings, sources, intake, ledger, show, listeners, started, interrupts)
             result = run.result(partial(run_here, shift=shift))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from kabc.running.engines.base import Engine
@@ -21,13 +21,16 @@ _PATIENCE = 60.0  # seconds without an answer, after which the rest is computed 
 _SLOTS = 4  # where nobody knows how many there are
 
 
-@contextmanager
-def computing(strategy: Strategy, sources: Sources | None) -> Iterator[None]:
+def computing(strategy: Strategy, sources: Sources | None) -> AbstractContextManager[None]:
     """Lend the engine to the strategy for a round, if it has a use for it."""
     engine = None if sources is None else sources.workers.engine
     if sources is None or engine is None or engine.shares_memory or not isinstance(strategy, ComputesInParts):
-        yield
-        return
+        return nullcontext()
+    return _lent(engine, strategy, sources)
+
+
+@contextmanager
+def _lent(engine: Engine, strategy: ComputesInParts, sources: Sources) -> Iterator[None]:
     lent = Computing(engine)
     strategy.compute = lent
     try:

@@ -176,11 +176,15 @@ class Intake:
             first = np.shape(next(iter(rows.values())))
             self._width = 1 if len(first) == 1 else first[1]
         strings = self.strings
-        if strings is None or strings.decided:
+        decided = strings is None or strings.decided
+        if strings is not None and not decided:
+            strings.decide(list(rows.values()))
+        if strings is None or strings.encoder is None:
+            for arm, one in rows.items():
+                self._heard(arm, one)
+            return rows
+        if decided:
             return {arm: self._heard(arm, self._numbers(arm, one)) for arm, one in rows.items()}
-        strings.decide(list(rows.values()))
-        if strings.encoder is None:
-            return {arm: self._heard(arm, one) for arm, one in rows.items()}
         self.notes = (*self.notes, *strings.notes)
         self.columns, self.levels = strings.encoder.names, strings.encoder.levels
         encoded = {arm: self._numbers(arm, one) for arm, one in rows.items()}

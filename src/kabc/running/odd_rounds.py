@@ -32,7 +32,7 @@ from kabc.strategies.base import checked_samples, in_blocks
 from kabc.strategies.outliers import OddOnes, usual
 from kabc.strategies.tolerance.reading import by_distance
 from kabc.strategies.tolerance.ruler import Ruler, blind_features, code_places, ruler_of
-from kabc.study.ledger import private_ledger
+from kabc.study.private import PrivateLedger
 
 PILOT, PILOT_OF_ARM = 120, 5  # samples of the pilot: in all, and of each arm at least
 _PILOT_PART = 0.25  # of the samples of an arm, at most
@@ -121,7 +121,7 @@ class OddRounds:
 
     def result(self, interrupts: Interrupts, started: float) -> OutliersResult:
         """Draw and bet, and say what was found."""
-        ledger = private_ledger(self._sources.facts, self._settings.seed)
+        ledger = PrivateLedger(self._sources.facts, self._settings.seed)
         stepper = Stepper(self._asks(), ledger, self._intake)
         try:
             run_here(stepper, Shift(ledger, self._sources, self._show, lambda: self._intake.n_samples))

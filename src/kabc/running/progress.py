@@ -38,10 +38,13 @@ class Ticker:
         """What shows progress; one that exists already is taken as it is."""
         return progress if isinstance(progress, Ticker) else cls(progress)
 
-    def __call__(self, line: str) -> None:
+    def __call__(self, line: str | Callable[[], str]) -> None:
+        """Show a line if it is time for one. A function makes the line once it is shown."""
+        if self._show is None:
+            return
         with self._lock:
             if time.monotonic() >= self._next:
-                self.now(line)
+                self.now(line() if callable(line) else line)
 
     @property
     def forecasts(self) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kabc.core.evidence.pairs import Evidence
+from kabc.core.arrays import Array, Index
+from kabc.core.evidence.pairs import Evidence, all_pairs
 from kabc.results.values import Trace
 from kabc.running.snapshots import Snapshot
 
@@ -26,10 +27,12 @@ _CATEGORIES = (str, bytes, bool, int, float, type(None))  # what the values of a
 def rows_of(samples: ArrayLike) -> NDArray[Any] | None:  # -> (n, d)
     """Samples as rows; None if they are none, which the strategy refuses."""
     try:
-        rows = np.asarray(samples)
+        rows = samples if type(samples) is np.ndarray else np.asarray(samples)
     except ValueError:
         return None
-    return rows.reshape(len(rows), -1) if rows.ndim in (1, 2) and rows.size else None
+    if rows.ndim not in (1, 2) or not rows.size:
+        return None
+    return rows if rows.ndim == 2 else rows[:, None]
 
 
 def together(blocks: list[NDArray[Any]], rows: NDArray[Any], n_arms: int) -> None:  # (m, d) each, (n, d)
@@ -53,13 +56,14 @@ class Kept:
         """Keep what still fits. Samples that are no rows are left to the strategy to refuse."""
         if self._rows[arm] >= _MOST_ROWS:
             return
-        rows = rows_of(samples)
+        rows, blocks = rows_of(samples), self._blocks[arm]
         rows = None if rows is None else _storable(rows)
-        if rows is None or (self._blocks[arm] and not _alike(self._blocks[arm][0], rows)):
+        if rows is None or (blocks and not _alike(blocks[0], rows)):
             return
-        rows = rows[: self.room(arm, rows.shape[1])].copy()
-        if len(rows):
-            together(self._blocks[arm], rows, len(self._blocks))
+        room = self.room(arm, rows.shape[1])
+        if room:
+            rows = rows[:room].copy()
+            together(blocks, rows, len(self._blocks))
             self._rows[arm] += len(rows)
 
     def room(self, arm: int, columns: int) -> int:
@@ -75,6 +79,8 @@ class Kept:
 
 def _storable(rows: NDArray[Any]) -> NDArray[Any] | None:  # (n, d)
     """Numbers that a file can hold, or texts; None for samples that are neither, which the strategy refuses."""
+    if rows.dtype == np.float64:  # most samples
+        return rows
     if rows.dtype.kind in "OS" and all(isinstance(value, _CATEGORIES) for value in rows.ravel().tolist()):
         return np.array([str(value) for value in rows.ravel().tolist()]).reshape(rows.shape)
     if rows.dtype.kind == "f" and rows.dtype.itemsize > _DOUBLE:
@@ -85,7 +91,9 @@ def _storable(rows: NDArray[Any]) -> NDArray[Any] | None:  # (n, d)
 
 def _alike(before: NDArray[Any], rows: NDArray[Any]) -> bool:  # (m, d), (n, d)
     """Whether they are rows of one table: as wide, and both numbers or both texts."""
-    return before.shape[1] == rows.shape[1] and (before.dtype.kind == "U") == (rows.dtype.kind == "U")
+    if before.shape[1] != rows.shape[1]:
+        return False
+    return before.dtype is rows.dtype or (before.dtype.kind == "U") == (rows.dtype.kind == "U")
 
 
 class Tracer:
@@ -94,7 +102,7 @@ class Tracer:
     def __init__(self, n_arms: int) -> None:
         self._on = n_arms <= _MOST_ARMS
         self._every = 1
-        self._seen: list[tuple[int, NDArray[np.float64]]] = []
+        self._seen: list[tuple[int, Index, Array]] = []  # samples, arms compared (C,), strength (N, C)
 
     def wants(self, round_number: int) -> bool:
         """Whether this round, counted from 1, is to be recorded."""
@@ -106,8 +114,8 @@ class Tracer:
             self.add(seen.n_told, seen.evidence)
 
     def add(self, n_samples: int, evidence: Evidence) -> None:
-        """Record a round."""
-        self._seen.append((n_samples, np.round(evidence.strength, 4)))
+        """Record a round. What it looks like is worked out in the end."""
+        self._seen.append((n_samples, evidence.compared, evidence.block_strength))
         if len(self._seen) > _MOST_ROUNDS:
             del self._seen[::2]  # those left have even numbers
             self._every *= 2
@@ -116,5 +124,6 @@ class Tracer:
         """What was recorded."""
         if not self._seen:
             return None
-        counts, strengths = zip(*self._seen, strict=True)
-        return Trace(np.array(counts, dtype=np.int64), np.stack(strengths))
+        counts = np.array([n_samples for n_samples, _, _ in self._seen], dtype=np.int64)
+        strengths = [all_pairs(block, compared, np.nan) for _, compared, block in self._seen]
+        return Trace(counts, np.round(strengths, 4))

@@ -234,7 +234,10 @@ class Rounds:
                 tell = partial(cast(TakesSums, strategy).tell_sums, summing.sums(samples, rest))
         elif given != request:
             _ask_instead(strategy, request, given)
-        comparing = f"round {self.number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
+
+        def comparing() -> str:
+            return f"round {self.number}: comparing {counted(strategy.n_arms, 'arm')}, {self._so_far()}"
+
         with uninterrupted(self.show), self.show.during(comparing), computing(strategy, self._sources):
             self.telling = True
             try:
@@ -255,7 +258,7 @@ class Rounds:
             last, number, self.intake.n_samples, self._spent(), seconds, strategy, n_told=strategy.n_samples
         )
         self._look_ahead(seen)
-        self.show(f"round {self.number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
+        self.show(lambda: f"round {self.number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
         self.tracer.hear(seen)
         for listen in () if self._ledger.replayed else self._listeners:
             listen(seen)

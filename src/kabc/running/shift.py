@@ -135,7 +135,7 @@ class Shift:
             self._heart.release(one.ticket for one in finished)
             self._heart.hold(answered.leased)
         now = time.perf_counter()
-        if finished and now > self._exchanged:
+        if finished and now > self._exchanged and not self._ledger.private:  # there all are wanted at once
             rate = len(finished) / (now - self._exchanged)
             self._at_once = int(max(self.sources.workers.limit, min(_MOST_AT_ONCE, _EXCHANGE_SECONDS * rate)))
             self._quick = self._drawn_quickly(finished)
@@ -219,12 +219,11 @@ class Shift:
 
     def _draw_together(self, tickets: Sequence[Ticket]) -> None:
         """Draw some tickets here. If this fails for several at once, one of them is the cause: they are drawn alone."""
-        table, began = self.sources.table, time.time()
         rows: Array | None = None
-        counts = np.array([ticket.count for ticket in tickets])
-        if len(tickets) > 1 and table is not None:
+        if len(tickets) > 1 and self.sources.table is not None:
+            began, counts = time.time(), np.array([ticket.count for ticket in tickets])
             with self.show.during(self._line), suppress(Exception):
-                rows = table.draw(np.array([ticket.arm for ticket in tickets]), counts)
+                rows = self.sources.table.draw(np.array([ticket.arm for ticket in tickets]), counts)
         if rows is None:
             for ticket in tickets:
                 self.draw(ticket)
@@ -293,7 +292,7 @@ class Shift:
 
     def say(self) -> None:
         """Show how far the round is."""
-        self.show(self._line())
+        self.show(self._line)
 
     def _line(self) -> str:
         tickets = self._ledger.tickets

@@ -10,13 +10,14 @@ import math
 import zlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.arms.base import Arm
-from kabc.core.arrays import Array
+from kabc.core.arrays import Array, Index
 from kabc.core.evidence.exchangeability import Order, orders_evidence
 from kabc.core.streams import rngs_of
 from kabc.core.words import counted, in_short, percent
@@ -80,9 +81,9 @@ class Watch:
         given = rows_of(samples)
         if given is None:
             return
-        rows = self._thinned(arm, watched_columns(given))
-        if len(rows) and (not self._seen[arm] or rows.shape[1] == self._seen[arm][0].shape[1]):
-            together(self._seen[arm], rows, len(self._seen))
+        rows, seen = self._thinned(arm, watched_columns(given)), self._seen[arm]
+        if len(rows) and (not seen or rows.shape[1] == seen[0].shape[1]):
+            together(seen, rows, len(self._seen))
             self._kept[arm] += len(rows)
 
     @property
@@ -92,9 +93,9 @@ class Watch:
     def _thinned(self, arm: int, rows: Array) -> Array:  # (n, d) -> (m, d)
         """All of the first samples, then half as many of each doubling. Which ones does not depend on their values."""
         before, most = self._heard[arm], max(0, self._most(rows.shape[1]) - self._kept[arm])
-        self._heard[arm] += len(rows)
-        if self._heard[arm] <= self._dense:
-            return rows[:most]
+        heard = self._heard[arm] = before + len(rows)
+        if heard <= self._dense:
+            return rows if len(rows) <= most else rows[:most]
         numbers = before + np.arange(len(rows))
         steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
         return np.asarray(rows[numbers % steps == 0][:most])
@@ -213,12 +214,18 @@ def _common(doubts: Sequence[_Doubt]) -> str:
 def watched_columns(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
     """The columns that are looked at; texts become numbers."""
     if rows.shape[1] > _MOST_COLUMNS:
-        rows = rows[:, np.linspace(0, rows.shape[1] - 1, _MOST_COLUMNS).astype(int)]
+        rows = rows[:, _spread_columns(rows.shape[1])]
     if rows.dtype.kind in "biuf":
         return rows.astype(np.float64)
     # any fixed order of texts will do
     codes = [zlib.crc32(str(value).encode("utf-8", "surrogatepass")) for value in rows.ravel()]
     return np.asarray(codes, dtype=np.float64).reshape(rows.shape)
+
+
+@lru_cache(maxsize=4)
+def _spread_columns(n: int) -> Index:  # (10,)
+    """Some of n columns, evenly spread."""
+    return np.linspace(0, n - 1, _MOST_COLUMNS).astype(np.intp)
 
 
 def _repeats(rows: Array) -> tuple[int, int] | None:  # (m, d) -> different rows and all

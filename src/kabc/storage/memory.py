@@ -80,13 +80,12 @@ class _Study:
 
 
 class MemoryStorage(MemoryTokens):
-    """Studies in this process. With `forget`, the tickets and rows of a round are dropped once it was told."""
+    """Studies in this process."""
 
     url = "memory"
 
-    def __init__(self, *, forget: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._forget = forget
         self._changed = Condition()
         self._studies: dict[int, _Study] = {}
         self._study_ids, self._ticket_ids, self._note_ids = count(1), count(1), count(1)
@@ -165,8 +164,6 @@ class MemoryStorage(MemoryTokens):
             answer = copied("the answer", answer)
             if last_round >= kept.latest:
                 kept.deck.close()
-            if self._forget:
-                self._drop_rounds(kept, last_round)
             self._change(kept, state="ended", answer=answer)
             return kept.record
 
@@ -191,8 +188,6 @@ class MemoryStorage(MemoryTokens):
                 raise round_passed(number, kept.latest)
             check_tickets(tickets)
             kept.deck.close()
-            if self._forget:
-                self._drop_rounds(kept, kept.latest)
             new = [
                 Ticket(next(self._ticket_ids), number, place, one.arm, one.piece, one.start, one.count)
                 for place, one in enumerate(tickets)
@@ -203,13 +198,6 @@ class MemoryStorage(MemoryTokens):
             kept.n_rounds += 1
             self._change(kept)
             return new
-
-    def _drop_rounds(self, kept: _Study, last: int) -> None:
-        for number in [one for one in kept.rounds if one <= last]:
-            for ticket in kept.rounds.pop(number):
-                del kept.deck.tickets[ticket]
-                kept.draws.pop(ticket, None)
-        kept.late.clear()
 
     def tickets(self, study: int, number: int) -> list[Ticket]:
         with self._changed:

@@ -6,7 +6,8 @@ A TypeError that comes out of a constructor is then a bug, and is shown as one.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -18,6 +19,11 @@ _GIVEN = 3  # n_arms, n_clusters, delta come first, by position
 
 def signature_of(make: Callable[..., object]) -> Signature | None:
     """What a class, function, classmethod or partial takes; None where Python cannot tell."""
+    return _signature(make) if isinstance(make, Hashable) else _signature.__wrapped__(make)
+
+
+@lru_cache(maxsize=64)  # reading it takes longer than checking the options of a run
+def _signature(make: Callable[..., object]) -> Signature | None:
     try:
         return inspect.signature(make)
     except (TypeError, ValueError):

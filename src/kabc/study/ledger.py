@@ -36,11 +36,11 @@ class Ledger:
         Of the study.
     worker : str
         The name of this process.
-    private : bool
-        Whether no other process can have a part in it: then what was handed in here is all there is.
     only_read : bool
         Whether nothing is written: a round that is not in the log is not opened.
     """
+
+    private = False  # whether no other process can have a part in it: then what was handed in here is all there is
 
     def __init__(
         self,
@@ -50,18 +50,17 @@ class Ledger:
         seed: int,
         worker: str,
         *,
-        private: bool = False,
         only_read: bool = False,
     ) -> None:
         self.storage, self.study, self.facts, self.seed = storage, study, facts, seed
-        self.worker, self.private, self._only_read = worker, private, only_read
+        self.worker, self._only_read = worker, only_read
         self.tickets: Sequence[Ticket] = ()  # of the open round
         self.replayed = False  # whether the last round was in the log
         self._number: int | None = None  # of the open round
         self._missing: set[int] = set()  # tickets of it that are not done, as far as is known here
         self._rows: dict[int, Rows] = {}  # of its tickets, where they are known here
         self._log: dict[int, list[tuple[Ticket, Draw]]] = {}  # whole rounds that were read, and not asked for yet
-        self._log_ends = private  # whether no more whole rounds are in the log
+        self._log_ends = False  # whether no more whole rounds are in the log
 
     # ------------------------------------------------------------ rounds
 
@@ -77,14 +76,14 @@ class Ledger:
             if logged is not None:
                 self.replayed = True
                 self._compare([ticket for ticket, _ in logged], number, request)
-                return _by_arm(request, [(ticket, draw.rows) for ticket, draw in logged])
+                return by_arm(request, [(ticket, draw.rows) for ticket, draw in logged])
             if not self._open(number, request, before):
                 return None
-        if self._missing and not self.private:
+        if self._missing:
             self._look()
         if self._missing:
             return None
-        whole = _by_arm(request, self._whole())
+        whole = by_arm(request, self._whole())
         self.tickets, self._rows = (), {}  # they are the script's now
         return whole
 
@@ -100,8 +99,7 @@ class Ledger:
         self._number, self._rows = number, {}
         self._missing = {ticket.id for ticket in self.tickets if ticket.state != "done"}
         self.replayed = False
-        if not self.private:
-            self._compare(self.tickets, number, request)
+        self._compare(self.tickets, number, request)
         return True
 
     def _look(self) -> None:
@@ -125,11 +123,10 @@ class Ledger:
         """What there is of the open round, so far."""
         if self._number is None or not self.tickets:
             return {}
-        if not self.private:
-            found = self.storage.draws(self.study.id, self._number, self._number)
-            self._rows |= {ticket.id: draw.rows for ticket, draw in found if ticket.id not in self._rows}
+        found = self.storage.draws(self.study.id, self._number, self._number)
+        self._rows |= {ticket.id: draw.rows for ticket, draw in found if ticket.id not in self._rows}
         done = [(ticket, self._rows[ticket.id]) for ticket in self.tickets if ticket.id in self._rows]
-        return _by_arm({ticket.arm: 0 for ticket, _ in done}, done)
+        return by_arm({ticket.arm: 0 for ticket, _ in done}, done)
 
     # ------------------------------------------------------------ the log
 
@@ -157,13 +154,11 @@ class Ledger:
 
     def noted(self, kind: str) -> Json | None:
         """The body of the first note of a kind."""
-        if self.private:
-            return None
         return next((note.body for note in self.storage.notes(self.study.id) if note.kind == kind), None)
 
     def note(self, kind: str, body: Json) -> None:
         """Add a note that other processes will go by."""
-        if not (self.private or self._only_read):
+        if not self._only_read:
             self.storage.add_note(self.study.id, kind, body)
 
     @property
@@ -190,15 +185,7 @@ class Ledger:
         return answered
 
 
-def private_ledger(facts: Facts, seed: int) -> Ledger:
-    """A study in memory that nobody else knows: the rows of a round are forgotten once it was told."""
-    from kabc.storage.memory import MemoryStorage
-
-    storage = MemoryStorage(forget=True)
-    return Ledger(storage, storage.create_study("run", {}, {}), facts, seed, "run", private=True)
-
-
-def _by_arm(request: Mapping[int, int], drawn: Sequence[tuple[Ticket, Rows]]) -> dict[int, list[Rows]]:
+def by_arm(request: Mapping[int, int], drawn: Sequence[tuple[Ticket, Rows]]) -> dict[int, list[Rows]]:
     """The rows of each arm in the order of their pieces; arms in the order of the request."""
     if len(drawn) == len(request):  # one ticket for each arm
         rows = {ticket.arm: [one] for ticket, one in drawn}

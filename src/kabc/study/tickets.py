@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kabc.core.streams import Rounds, rng_of, rngs_of
+from kabc.core.streams import made_ahead, rng_of, rng_of_round, rngs_of
 from kabc.storage.contract import NewTicket, Ticket
 from kabc.study.facts import Facts
 
@@ -31,7 +31,7 @@ def tickets_of(
     pieces = [count if facts.arms[arm].one_at_a_time else 1 for arm, count in request.items()]
     order = [arm for arm, n in zip(request, pieces, strict=True) for _ in range(n)]
     if len(order) > 1:
-        order = rng_of(seed, len(facts), number).permutation(order).tolist()
+        order = rng_of_round(seed, len(facts) + 1, len(facts), number).permutation(order).tolist()
     if len(order) == len(request):
         return [NewTicket(arm, 0, before[arm], request[arm]) for arm in order]
     size = {arm: count // n for (arm, count), n in zip(request.items(), pieces, strict=True)}
@@ -62,20 +62,22 @@ class Streams:
 
     def __init__(self, seed: int, facts: Facts) -> None:
         self._seed, self._facts = seed, facts
+        self._alike = not any(about.paired or about.one_at_a_time for about in facts.arms)
+        self._few = self._alike and made_ahead(len(facts) + 1)
         self._next: Iterator[Ticket] = iter(())
         self._made: dict[int, np.random.Generator] = {}  # by ticket
-        self._rounds = Rounds(seed)
 
     def expect(self, tickets: Sequence[Ticket]) -> None:
         """These are drawn next, in about this order."""
-        alike = not any(about.paired or about.one_at_a_time for about in self._facts.arms)
-        self._next, self._made = iter(tickets if alike else ()), {}
+        self._next, self._made = iter(tickets if self._alike else ()), {}
 
     def of(self, ticket: Ticket) -> tuple[np.random.Generator, ...]:
         """The generators of a ticket, whether it was expected or not."""
+        if self._few:
+            return (rng_of_round(self._seed, len(self._facts) + 1, ticket.arm, ticket.round),)
         if ticket.id not in self._made:
             some = [one for one, _ in zip(self._next, range(_AT_ONCE), strict=False)]
-            made = self._rounds.rngs([(one.arm, one.round) for one in some])
+            made = rngs_of(self._seed, [(one.arm, one.round) for one in some])
             self._made |= {one.id: rng for one, rng in zip(some, made, strict=True)}
         own = self._made.pop(ticket.id, None)
         return generators_of(ticket, self._seed, self._facts) if own is None else (own,)

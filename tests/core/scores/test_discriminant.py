@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, scorers_of
+from kabc.core.scores import discriminant
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, groups_of, scorers_of
 from kabc.core.scores.maps import Custom
 
 Array = NDArray[np.float64]
@@ -126,6 +127,22 @@ def test_arms_without_samples_have_no_group(certain: bool) -> None:
 def test_arms_outside_the_core_join_the_groups_of_the_core() -> None:
     for scorer in scorers_of([moments(*seen(50))], np.array([0, 1, 2]), unknown(), 3):
         assert same_grouping(scorer.labels, TRUTH)
+
+
+def test_spaces_in_parts_have_the_same_groups_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    learners = [moments(*seen(5, seed)) for seed in range(3)]
+    whole = groups_of(learners, everyone(), unknown(), 3)
+    monkeypatch.setattr(discriminant, "_AT_ONCE", 2 * len(TRUTH) ** 2)
+    assert np.array_equal(groups_of(learners, everyone(), unknown(), 3), whole)
+
+
+def test_features_far_from_zero_have_the_same_groups_and_differences_of_scores() -> None:
+    features, arms = seen(20)
+    near, far = (scorers_of([moments(features + shift, arms)], everyone(), unknown(), 3) for shift in (0.0, 1e5))
+    for one, other in zip(near, far, strict=True):
+        assert np.array_equal(one.labels, other.labels)
+        ours, theirs = one.scores(features), other.scores(features + 1e5)
+        assert np.allclose(ours - ours[:, :1], theirs - theirs[:, :1], rtol=1e-4, atol=1e-4)
 
 
 def test_as_many_groups_as_arms_leave_every_arm_to_itself() -> None:

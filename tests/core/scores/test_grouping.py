@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kabc.core.scores import grouping
 from kabc.core.scores.grouping import likeliest, likeliest_in_all
-from kabc.core.scores.linkage import linked
+from kabc.core.scores.linkage import distances, linked
 from tests.core.scores import plain_groups
 
 Array = NDArray[np.float64]
@@ -23,6 +25,16 @@ def clouds(n: int, n_groups: int, seed: int) -> tuple[list[Array], Array]:
     return spaces, rng.integers(2, 9, n).astype(np.float64)
 
 
+def products(points: Sequence[Array]) -> Array:
+    """Of the points of each space with each other, measured from their mean."""
+    near = [some - some.mean(axis=0) for some in points]
+    return np.stack([some @ some.T for some in near])
+
+
+def by_linkage(points: Sequence[Array], n_groups: int, *methods: Literal["ward", "average"]) -> Labels:
+    return linked(distances(products(points)), n_groups, *methods)
+
+
 def same(some: Labels, others: Labels) -> bool:
     return bool(np.array_equal(some[:, None] == some, others[:, None] == others))
 
@@ -32,7 +44,7 @@ def test_groups_are_those_of_plain_loops(n: int, n_groups: int) -> None:
     moved = 0
     for seed in range(6):
         points, weights = clouds(n, n_groups, seed)
-        found, start = likeliest(points, weights, n_groups), linked(points, n_groups, "ward")
+        found, start = likeliest(products(points), weights, n_groups), by_linkage(points, n_groups, "ward")
         moved += sum(not same(*both) for both in zip(found, start, strict=True))
         for labels, some in zip(found, points, strict=True):
             assert same(labels, np.array(plain_groups.likeliest(some, weights.tolist(), n_groups)))
@@ -42,7 +54,7 @@ def test_groups_are_those_of_plain_loops(n: int, n_groups: int) -> None:
 @pytest.mark.parametrize(("n", "n_groups"), [(20, 3), (45, 4)])  # few and many points
 def test_groups_are_at_least_as_likely_as_those_of_both_linkages(n: int, n_groups: int) -> None:
     points, weights = clouds(n, n_groups, 1)
-    found, starts = likeliest(points, weights, n_groups), linked(points, n_groups, "ward", "average")
+    found, starts = likeliest(products(points), weights, n_groups), by_linkage(points, n_groups, "ward", "average")
     for number, some in enumerate(points):
         value, *others = (
             plain_groups.log_probability(some, weights.tolist(), labels.tolist(), n_groups)
@@ -51,17 +63,11 @@ def test_groups_are_at_least_as_likely_as_those_of_both_linkages(n: int, n_group
         assert value >= max(others) - 1e-8
 
 
-def test_spaces_in_parts_have_the_same_groups_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    points, weights = clouds(15, 3, 2)
-    whole = likeliest(points, weights, 3)
-    monkeypatch.setattr(grouping, "_AT_ONCE", 1)
-    assert np.array_equal(likeliest(points, weights, 3), whole)
-
-
-def test_points_far_from_zero_have_the_same_groups() -> None:
+def test_it_does_not_matter_which_point_products_are_measured_from() -> None:
     points, weights = clouds(12, 3, 3)
-    found = likeliest([some + 1e6 for some in points], weights, 3)
-    assert all(same(*both) for both in zip(found, likeliest(points, weights, 3), strict=True))
+    elsewhere = np.stack([(some + 1e3) @ (some + 1e3).T for some in points])
+    found = likeliest(elsewhere, weights, 3)
+    assert all(same(*both) for both in zip(found, likeliest(products(points), weights, 3), strict=True))
 
 
 def test_one_arm_alone_among_many_is_found_where_equal_groups_fit_a_little_better() -> None:
@@ -70,21 +76,21 @@ def test_one_arm_alone_among_many_is_found_where_equal_groups_fit_a_little_bette
     for _ in range(20):
         points = rng.normal(size=(24, 6)) / np.sqrt(10.0)
         points[0, 0] += 1.4
-        (found,) = likeliest([points], np.full(24, 10.0), 2)
-        (by_ward,) = linked([points], 2, "ward")
+        (found,) = likeliest(products([points]), np.full(24, 10.0), 2)
+        (by_ward,) = by_linkage([points], 2, "ward")
         alone += int((found == found[0]).sum() == 1) - int((by_ward == by_ward[0]).sum() == 1)
     assert alone >= 8  # more often than by Ward's linkage alone
 
 
 def test_equal_points_are_never_split_and_nobody_is_left_without_a_group() -> None:
     points = [np.array([[0.0], [0.0], [5.0], [5.0], [5.0], [9.0]]), np.zeros((6, 2))]
-    found = likeliest(points, np.full(6, 3.0), 5)
+    found = likeliest(products(points), np.full(6, 3.0), 5)
     assert same(found[0], np.array([0, 0, 1, 1, 1, 2]))
     assert same(found[1], np.zeros(6, dtype=np.intp))
 
 
 def test_as_many_groups_as_points_leave_every_point_to_itself() -> None:
-    assert likeliest([np.zeros((3, 1))] * 2, np.ones(3), 3).tolist() == [[0, 1, 2]] * 2
+    assert likeliest(np.zeros((2, 3, 3)), np.ones(3), 3).tolist() == [[0, 1, 2]] * 2
 
 
 @pytest.mark.parametrize(("n", "n_groups"), [(5, 2), (7, 3), (6, 5)])
@@ -92,8 +98,8 @@ def test_groups_in_all_spaces_and_the_odds_against_them_are_those_of_plain_loops
     for seed in range(6):
         points, weights = clouds(n, n_groups, seed)
         trust = np.array([0.4, 0.3, 0.2, 0.1])
-        starts = likeliest(points, weights, n_groups)
-        found, odds = likeliest_in_all(points, trust, weights, starts, n_groups)
+        starts = likeliest(products(points), weights, n_groups)
+        found, odds = likeliest_in_all(products(points), trust, weights, starts, n_groups)
         best, neighbours = plain_groups.log_odds(points, trust.tolist(), weights.tolist(), found.tolist(), n_groups)
         values = [
             plain_groups.averaged(points, trust.tolist(), weights.tolist(), one.tolist(), n_groups) for one in starts
@@ -104,16 +110,16 @@ def test_groups_in_all_spaces_and_the_odds_against_them_are_those_of_plain_loops
 
 def test_two_arms_alone_that_change_places_are_no_other_groups() -> None:
     points = [np.array([[0.0], [0.1], [9.0], [20.0], [40.0]])]
-    found, odds = likeliest_in_all(points, np.ones(1), np.full(5, 9.0), np.array([[0, 0, 1, 2, 3]]), 4)
+    found, odds = likeliest_in_all(products(points), np.ones(1), np.full(5, 9.0), np.array([[0, 0, 1, 2, 3]]), 4)
     assert same(found, np.array([0, 0, 1, 2, 3]))
     assert odds < 1e-3
 
 
 def test_spaces_without_trust_have_no_say() -> None:
     points, weights = clouds(9, 3, 5)
-    starts = likeliest(points, weights, 3)
+    starts = likeliest(products(points), weights, 3)
     for number in range(len(points)):
-        found, _ = likeliest_in_all(points, np.eye(len(points))[number], weights, starts, 3)
+        found, _ = likeliest_in_all(products(points), np.eye(len(points))[number], weights, starts, 3)
         ours, own = (
             plain_groups.log_probability(points[number], weights.tolist(), labels.tolist(), 3)
             for labels in (found, starts[number])
@@ -126,5 +132,5 @@ def test_rounding_does_not_choose_how_groups_are_numbered() -> None:
     starts = np.stack([(labels + 1) % 3, labels, 2 - labels])
     for _ in range(100):
         points = [rng.normal(size=(len(labels), 3)) + 9.0 * labels[:, None] for _ in range(4)]
-        found, _ = likeliest_in_all(points, np.full(4, 0.25), rng.uniform(5, 9, len(labels)), starts, 3)
+        found, _ = likeliest_in_all(products(points), np.full(4, 0.25), rng.uniform(5, 9, len(labels)), starts, 3)
         assert found.tolist() == labels.tolist()

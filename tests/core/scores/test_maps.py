@@ -186,6 +186,24 @@ def test_inner_products_of_fourier_features_approximate_the_gaussian_kernel(scal
     assert np.allclose(np.einsum("nd,nd->n", features, features), 1.0)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 100])
+def test_columns_are_scaled_by_median_and_quartile_range(n: int) -> None:
+    past = np.random.default_rng(n).normal(3, 2, (n, 2))
+    low, centre, high = np.quantile(past, [0.25, 0.5, 0.75], axis=0)
+    spread = high - low if n > 1 else np.full(2, 2.0)  # one value has none: half of the unit is 1
+    np.testing.assert_allclose(Scaled().fitted(past)(past), (past - centre) / spread, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 300])
+def test_fourier_features_are_cosines_and_sines(n: int) -> None:
+    phases = np.concatenate(
+        [np.random.default_rng(0).normal(0, 40, n - 5), np.pi * np.array([0.0, 0.5, 1.0, -1.0, 3.0])]
+    )
+    features = Fourier(Custom(np.asarray), 1.0, n_features=4, waves=np.array([[0.5, 1.0]])).of(phases[:, None])
+    waves = np.column_stack([np.cos(phases), np.cos(2 * phases), np.sin(phases), np.sin(2 * phases)])
+    np.testing.assert_allclose(features, waves / np.sqrt(2), rtol=0, atol=1e-15)
+
+
 def test_products_are_the_features_and_all_products_of_two() -> None:
     past = np.random.default_rng(9).normal(size=(20, 3))
     base, found = Ranks().fitted(past)(past), Products(Ranks()).fitted(past)(past)

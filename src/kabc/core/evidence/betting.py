@@ -81,12 +81,14 @@ def pooled(ys: Array, axis: int) -> Pooled:  # (..., m, ...)
     return Pooled(top, np.exp(ys - np.expand_dims(top, axis)).sum(axis=axis), ys.shape[axis])
 
 
-def pooled_parts(ys: Array, starts: Index, axis: int) -> Pooled:  # (..., m, ...), (P,) -> (..., P, ...)
-    """The same for parts that follow each other along this axis; `starts` are their first samples."""
-    ys, sizes = _scores(ys), np.diff(starts, append=ys.shape[axis])
-    top = np.maximum.reduceat(ys, starts, axis=axis)
-    total = np.add.reduceat(np.exp(ys - np.repeat(top, sizes, axis=axis)), starts, axis=axis)
-    return Pooled(top, total, sizes.reshape(-1, *[1] * (ys.ndim - 1 - axis)))
+def pooled_parts(ys: Array, sizes: Index) -> Pooled:  # (m, K, ...), (P,) -> (K, P, ...)
+    """The same for parts of the first axis that follow each other and have these sizes."""
+    ys, start = _scores(ys), 0
+    top, total = (np.empty((ys.shape[1], len(sizes), *ys.shape[2:])) for _ in range(2))
+    for part, size in enumerate(sizes.tolist()):
+        some = pooled(ys[start : start + size], axis=0)
+        top[:, part], total[:, part], start = some.top, some.total, start + size
+    return Pooled(top, total, sizes.reshape(-1, *[1] * (ys.ndim - 2)))
 
 
 def log_one_vs_pooled(x: Array, ys: Pooled) -> Array:  # (...,), (...,) -> (...,)
@@ -168,8 +170,11 @@ def told_apart(running_maximum: Array, n_arms: int, delta: float) -> NDArray[np.
 
 def _scores(values: Array) -> Array:
     """Finite scores. A change depends only on the value of a score, not on its arm, so the result is still a score."""
-    values = np.minimum(np.maximum(np.asarray(values, dtype=np.float64), -HUGE), HUGE)  # NaN stay
-    return values if math.isfinite(values.sum()) else np.where(np.isnan(values), 0.0, values)
+    values = np.asarray(values, dtype=np.float64)
+    if np.vdot(values, values) <= HUGE:
+        return values  # none of them is NaN or large: one quick look at many
+    values = np.minimum(np.maximum(values, -HUGE), HUGE)  # NaN stay
+    return np.where(np.isnan(values), 0.0, values)
 
 
 def _check_weights(log_weights: Array, n_experts: int) -> None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kabc.core.arrays import Array, Index
+from kabc.core.arrays import Array, Index, Mask
 from kabc.core.evidence import betting
 
-_AT_ONCE = 1 << 16  # scores; what is made of them stays in the cache of the processor
+_AT_ONCE = 1 << 13  # scores; what is made of them stays in the cache of the processor
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,14 @@ class Block:
         """E."""
         return len(self.scores) * len(self.scales)
 
-    def pairs(self, partners: Index) -> Array:  # (P,) -> (A, P, E)
-        """Log factors of all sampled arms with each partner."""
-        return np.concatenate([some.pairs(partners) for some in self._experts()]).transpose(1, 2, 0)
+    def pairs(self, partners: Index, arms: Index | None = None) -> Array:  # (P,) -> (A, P, E)
+        """Log factors of all sampled arms with each partner; or of `arms` and `partners` of any shapes that fit."""
+        arms = np.arange(len(self.starts) - 1)[:, None] if arms is None else arms
+        return _together([some.pairs(arms, partners) for some in self._experts()])
 
     def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K, E)
         """Log factors of each arm against the sampled arms of each claimed group (one against many), except its own."""
-        return np.concatenate([some.joins(claimed, n_groups) for some in self._experts()]).transpose(1, 2, 0)
+        return _together([some.joins(claimed, n_groups) for some in self._experts()])
 
     def of(self, some: Index) -> Block:  # (A',), places of arms
         """The same for some of the sampled arms."""
@@ -59,105 +60,113 @@ class Block:
 
     def _experts(self) -> Iterator[_Experts]:
         """All experts, some at a time."""
-        n_scales = len(self.scales)
-        step = max(1, _AT_ONCE // max(1, n_scales * self.scores[0].size))
+        step = max(1, _AT_ONCE // max(1, len(self.scales) * self.scores[0].size))
         for start in range(0, len(self.scores), step):
-            scores, groups = self.scores[start : start + step], self.groups[start : start + step]
-            at_scales = scores[:, None] * np.array(self.scales)[:, None, None]
-            yield _Experts(
-                at_scales.reshape(-1, *scores.shape[1:]),
-                np.repeat(groups, n_scales, axis=0),
-                self.starts,
-                self.base,
-                np.tile(self.caps, len(scores)),
-                self.paired,
-            )
+            some = slice(start, start + step)
+            yield _Experts(self, self.scores[some], self.groups[some].T)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Experts:
-    """The same for some experts; the first axis is theirs."""
+    """Some scorers at all scales. The last axis of what is made of their scores is theirs, S or E long."""
 
-    scores: Array  # (E, n, G)
-    groups: Index  # (E, A)
-    starts: Index  # (A + 1,)
-    base: int
-    caps: Array  # (E,)
-    paired: bool
+    block: Block
+    scores: Array  # (S, n, G)
+    groups: Index  # (A, S)
 
-    def pairs(self, partners: Index) -> Array:  # (P,) -> (E, A, P)
-        """Log factors of all sampled arms with each partner."""
-        groups, theirs = self.groups, self.groups[:, partners]
-        bets = self._against(self._matched(), groups)  # (E, A, b, G)
-        often = np.diff(self.starts) > self.base  # representatives
-        if self.paired:
-            out, by_match = np.zeros((*groups.shape, len(partners))), np.arange(len(partners))
+    def pairs(self, arms: Index, partners: Index) -> Array:  # (...), (...) -> (..., E)
+        """Log factors of arms with partners."""
+        matched, groups = self._matched(), np.repeat(self.groups, len(self.block.scales), axis=1)
+        bets = self._at_scales(_of_groups(matched, self.groups[:, None]) - matched)  # (A, G, b, E)
+        often, paired = np.diff(self.block.starts) > self.block.base, self.block.paired  # often: representatives
+        if paired:
+            out = np.zeros((*np.broadcast_shapes(arms.shape, partners.shape), groups.shape[1]))
         else:
-            alone = betting.log_alone(bets).sum(axis=2)  # (E, A, G)
-            out = _picked(alone, theirs) + _picked(alone[:, partners], groups).transpose(0, 2, 1)
-            by_match = np.flatnonzero(often[partners])
-        for column in by_match.tolist():
-            out[:, :, column] = self._against_one(bets, int(partners[column]))
-        if often.any():
-            columns = np.flatnonzero(often[partners])
-            out[:, np.flatnonzero(often)[:, None], columns] = 0.0  # two representatives are not matched
-            # A pair has one evidence, so the row of a representative is a copy of its column.
-            out[:, partners[columns]] = out[:, partners[:, None], columns].transpose(0, 2, 1)
-        out[groups < 0] = 0.0
-        out.transpose(0, 2, 1)[theirs < 0] = 0.0
-        return np.asarray(out)
-
-    def _against_one(self, bets: Array, partner: int) -> Array:  # (E, A, b, G) -> (E, A)
-        """One sample of each arm against the samples of a partner that it is matched with."""
-        start, theirs = self.starts[partner], self.groups[:, partner]
-        many = (self.starts[partner + 1] - start) // self.base
-        answers = self.scores[:, start : start + self.base * many].reshape(len(theirs), self.base, many, -1)
-        against = self._capped(answers - _column(answers, theirs)[..., None])  # (E, b, m, G)
-        others = betting.pooled(against, axis=2).at(np.arange(len(theirs))[:, None], slice(None), self.groups)
-        return np.asarray(betting.log_one_vs_pooled(_column(bets, theirs), others).sum(axis=2))
-
-    def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (E, A, K)
-        """Log factors of each arm against the sampled arms of each claimed group."""
-        places = self._columns(claimed, n_groups)  # (E, K)
-        own = np.take_along_axis(self._matched(), places[:, None, None, :], axis=3)  # (E, A, b, K)
-        bets = self._against(own, np.broadcast_to(claimed, self.groups.shape))
-        out = np.zeros((len(bets), len(claimed), n_groups))
-        order = np.argsort(claimed, kind="stable")[np.count_nonzero(claimed < 0) :]  # group after group
-        groups, starts = np.unique(claimed[order], return_index=True)
-        if len(groups):
-            members = betting.pooled_parts(-bets[:, order], starts, axis=1)  # u_own - u_group at samples of the group
-            others = members.at(slice(None), slice(None), slice(None), claimed)  # (E, P, b, A)
-            mine = bets.transpose(0, 3, 2, 1)[:, groups]
-            out[:, :, groups] = betting.log_one_vs_pooled(mine, others).sum(axis=2).transpose(0, 2, 1)
-        out[:, np.arange(len(claimed)), claimed] = 0.0
+            alone = betting.log_alone(bets).sum(axis=2)  # (A, G, E)
+            out = _seen(alone, groups, arms, partners)
+            out += _seen(alone, groups, partners, arms)
+        if paired or often.any():
+            self._match(out, bets, often, *np.broadcast_arrays(arms, partners))
+        nowhere = groups < 0
+        if nowhere.any():
+            out[nowhere[arms] | nowhere[partners]] = 0.0
         return out
 
-    def _matched(self) -> Array:  # (E, A, b, G)
-        n_arms = len(self.starts) - 1
-        if self.scores.shape[1] == n_arms * self.base:
-            return self.scores.reshape(len(self.scores), n_arms, self.base, -1)
-        return np.asarray(self.scores[:, self.starts[:-1, None] + np.arange(self.base)])
+    def _match(self, out: Array, bets: Array, often: Mask, arms: Index, partners: Index) -> None:
+        """Bet a sample of each arm against those that it is matched with: of representatives, or of every partner."""
+        for one in np.unique(partners if self.block.paired else np.flatnonzero(often)).tolist():
+            factors, its = self._against_one(bets, one), partners == one
+            out[its] = factors[arms[its]]
+            if often[one]:  # a pair has one evidence, seen from either side
+                out[arms == one] = factors[partners[arms == one]]
+        out[often[arms] & often[partners]] = 0.0  # two representatives are not matched
 
-    def _against(self, own: Array, groups: Index) -> Array:  # (E, A, b, G), (E, A) -> (E, A, b, G)
-        """How much a sample favours the group of its arm over each other group."""
-        return self._capped(np.take_along_axis(own, groups[:, :, None, None], axis=3) - own)
+    def _against_one(self, bets: Array, partner: int) -> Array:  # (A, G, b, E) -> (A, E)
+        """One sample of each arm against the samples of a partner that it is matched with."""
+        block, theirs = self.block, self.groups[partner]  # (S,)
+        many = (block.starts[partner + 1] - block.starts[partner]) // block.base
+        rows = slice(block.starts[partner], block.starts[partner] + block.base * many)
+        answers = self.scores[:, rows].reshape(len(theirs), block.base, many, -1).transpose(3, 1, 2, 0)  # (G, b, m, S)
+        against = self._at_scales(answers - np.take_along_axis(answers, theirs[None, None, None], axis=0))
+        groups, theirs = (np.repeat(one, len(block.scales), axis=-1) for one in (self.groups, theirs))
+        matches, experts = np.arange(block.base)[:, None], np.arange(len(theirs))
+        others = betting.pooled(against, axis=2).at(groups[:, None], matches, experts)  # (A, b, E)
+        mine = np.take_along_axis(bets, theirs[None, None, None], axis=1)[:, 0]
+        return np.asarray(betting.log_one_vs_pooled(mine, others).sum(axis=1))
 
-    def _capped(self, bets: Array) -> Array:  # (E, ...) -> (E, ...)
-        caps = self.caps.reshape(-1, *[1] * (bets.ndim - 1))
-        return np.asarray(np.minimum(np.maximum(bets, -caps), caps))
+    def joins(self, claimed: Index, n_groups: int) -> Array:  # (A,) -> (A, K, E)
+        """Log factors of each arm against the sampled arms of each claimed group."""
+        arms = np.arange(len(claimed))
+        scores = _of_groups(self._matched(), self._columns(claimed, n_groups)[None])  # (A, K, b, S)
+        bets = self._at_scales(scores[arms, claimed][:, None] - scores)  # (A, K, b, E)
+        sizes = np.bincount(claimed[claimed >= 0], minlength=n_groups)
+        groups, order = np.flatnonzero(sizes), np.argsort(claimed, kind="stable")[len(arms) - sizes.sum() :]
+        out = np.zeros((len(arms), n_groups, bets.shape[3]))
+        if len(groups):
+            members = betting.pooled_parts(-bets[order], sizes[groups])  # u_own - u_group at samples of the group
+            mine = bets if len(groups) == n_groups else bets[:, groups]
+            out[:, groups] = betting.log_one_vs_pooled(mine, members.at(claimed)).sum(axis=2)
+        out[arms, claimed] = 0.0
+        return out
 
-    def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (E, K)
-        """For each claimed group, the expert's group of most of its sampled arms. Any group if none was sampled."""
+    def _matched(self) -> Array:  # (A, G, b, S)
+        n_arms, base = len(self.groups), self.block.base
+        rows = self.scores
+        if rows.shape[1] != n_arms * base:
+            rows = rows[:, (self.block.starts[:-1, None] + np.arange(base)).ravel()]
+        return np.ascontiguousarray(rows.reshape(len(rows), n_arms, base, -1).transpose(1, 3, 2, 0))
+
+    def _at_scales(self, scores: Array) -> Array:  # (..., S) -> (..., E)
+        """The scores that experts bet."""
+        out = np.empty((*scores.shape, len(self.block.scales)))
+        for place, (scale, cap) in enumerate(zip(self.block.scales, self.block.caps, strict=True)):
+            bets = scores if scale == 1 else scores * scale
+            out[..., place] = bets if cap == np.inf else np.minimum(np.maximum(bets, -cap), cap)
+        return out.reshape(*scores.shape[:-1], -1)
+
+    def _columns(self, claimed: Index, n_groups: int) -> Index:  # (A,) -> (K, S)
+        """For each claimed group, the scorer's group of most of its sampled arms. Any group if none was sampled."""
         votes = np.arange(n_groups)[:, None] == claimed  # (K, A)
-        seen = self.groups[:, :, None] == np.arange(self.scores.shape[2])  # (E, A, G)
-        return np.asarray((votes.astype(np.float64) @ seen.astype(np.float64)).argmax(axis=2))
+        seen = self.groups[:, :, None] == np.arange(self.scores.shape[2])  # (A, S, G)
+        counts = votes.astype(np.float64) @ seen.reshape(len(claimed), -1).astype(np.float64)
+        return np.asarray(counts.reshape(n_groups, *seen.shape[1:]).argmax(axis=2))
 
 
-def _picked(values: Array, groups: Index) -> Array:  # (E, A, G), (E, P) -> (E, A, P)
-    """The columns of these groups."""
-    return np.take_along_axis(values, groups[:, None, :], axis=2)
+def _together(parts: list[Array]) -> Array:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
 
 
-def _column(values: Array, groups: Index) -> Array:  # (E, x, y, G), (E,) -> (E, x, y)
-    """The scores for one group of each expert."""
-    return np.take_along_axis(values, groups[:, None, None, None], axis=3)[..., 0]
+def _of_groups(matched: Array, groups: Index) -> Array:  # (A, G, b, S), (A or 1, H, S) -> (A, H, b, S)
+    """The scores of each arm for these groups of each scorer."""
+    n_arms, n_groups, base, n_scorers = matched.shape
+    size = base * n_scorers
+    firsts = np.arange(0, n_arms * n_groups * size, n_groups * size)[:, None, None, None]
+    places = firsts + np.arange(size).reshape(base, n_scorers) + size * groups[:, :, None]
+    return np.asarray(matched.ravel().take(places))  # several times as fast as take_along_axis
+
+
+def _seen(alone: Array, groups: Index, arms: Index, others: Index) -> Array:  # (A, G, E), (A, E) -> (..., E)
+    """What arms have won against the groups of others."""
+    _, n_groups, n_experts = alone.shape
+    columns = n_experts * groups + np.arange(n_experts)
+    return np.asarray(alone.ravel().take(columns[others] + (n_groups * n_experts * arms)[..., None]))

@@ -117,25 +117,43 @@ def _ranked(series: Sequence[NDArray[Any]], rngs: Iterable[np.random.Generator])
     the end of a series.
     """
     ends = np.array([len(one) for one in series])
-    longest, each = int(ends.max()), np.arange(len(series))
-    found = np.full((5, longest, len(series)), -1.0)
-    slot, within, before, left, right = found
-    ranks = np.tile(np.arange(longest, dtype=np.int32)[:, None], len(series))
+    longest, n_series = int(ends.max()), len(series)
+    ranks = np.empty((longest, n_series), dtype=np.int32)
+    ranks[:] = np.arange(longest)[:, None]
+    within = np.full((longest, n_series), -1.0)
     for i, (values, rng) in enumerate(zip(series, rngs, strict=True)):
-        ties, within[: ends[i], i] = rng.random(ends[i]), rng.random(ends[i])
-        ranks[np.lexsort((ties, values)), i] = np.arange(ends[i])  # NaN come last
+        n = len(values)
+        ties, within[:n, i] = rng.random(2 * n).reshape(2, n)
+        ranks[np.lexsort((ties, values)), i] = np.arange(n)  # NaN come last
     lower, upper = _neighbours(ranks)
-    places = np.zeros_like(ranks)  # of the samples so far among each other
-    for now in range(longest):
-        if now:
-            before[now] = places[now - 1]
-        if now > 1:
-            for side, near in ((left, lower[now - 1]), (right, upper[now - 1])):
-                side[now] = np.where(near < 0, -1, places[near + 1, each])
-        slot[now] = np.where(upper[now] < 0, now, places[upper[now], each])
-        places[:now] += ranks[:now] > ranks[now]
-        places[now] = slot[now]
+    # of whom the place is asked for: the next higher one, and what followed the closest two of the sample before
+    asked = np.full((longest, 3, n_series), -1)
+    asked[:, 0] = upper
+    asked[2:, 1:] = np.stack([lower, upper], axis=1)[1:-1]
+    asked[:, 1:] += asked[:, 1:] >= 0
+    places = _places(ranks, asked)  # (T, 3, S)
+    slot, left, right = places[:, 0], places[:, 1], places[:, 2]
+    found = np.full((5, longest, n_series), -1.0)
+    found[0], found[1], found[2, 1:], found[3], found[4] = slot, within, slot[:-1], left, right
+    found[3:][asked[:, 1:].swapaxes(0, 1) < 0] = -1.0
     found[:, np.arange(longest)[:, None] >= ends] = -1.0
+    return found
+
+
+def _places(ranks: NDArray[np.int32], asked: Index) -> NDArray[np.int32]:  # (T, S), (T, Q, S) -> (T, Q, S)
+    """The places that some samples have among all before each one; how many are before it, where -1 is asked for."""
+    longest, n_series = ranks.shape
+    first = np.full((1, n_series), longest, dtype=np.int32)  # above all samples: its place is their number
+    ranks = np.concatenate([first, ranks])
+    places = np.zeros_like(ranks)
+    at = (asked + 1) * n_series + np.arange(n_series)
+    found = np.empty(asked.shape, dtype=np.int32)
+    higher = np.empty(ranks.shape, dtype=np.bool_)
+    for now in range(longest):
+        places.take(at[now], out=found[now], mode="clip")  # they are all there; without `clip` it is copied once more
+        np.greater(ranks[: now + 1], ranks[now + 1], out=higher[: now + 1])
+        places[: now + 1] += higher[: now + 1]
+        places[now + 1] = found[now, 0]
     return found
 
 
@@ -144,16 +162,21 @@ def _neighbours(ranks: NDArray[np.int32]) -> tuple[Index, Index]:  # (T, S) -> (
 
     All samples of a series are linked in their order. Then they are taken out, the last one first.
     """
-    longest, each = len(ranks), np.arange(ranks.shape[1])
-    places = np.arange(longest + 2, dtype=np.int32)[:, None]  # 0 and T + 1: the ends of the chain
-    down, up = np.tile(places - 1, len(each)), np.tile(places + 1, len(each))
-    lower, upper = np.empty_like(ranks), np.empty_like(ranks)
+    longest, n_series = ranks.shape
+    each = np.arange(n_series)
+    chain = np.arange((longest + 2) * n_series)  # place and series as one number; the first and last places are ends
+    down, up = chain - n_series, chain + n_series
+    own = (ranks + 1) * n_series + each
+    links = np.empty((longest, 2, n_series), dtype=np.intp)
     for now in reversed(range(longest)):
-        own = ranks[now] + 1
-        lower[now], upper[now] = down[own, each], up[own, each]
-        up[lower[now], each], down[upper[now], each] = upper[now], lower[now]
-    times = np.pad(np.argsort(ranks, axis=0), ((1, 1), (0, 0)), constant_values=-1)
-    return np.take_along_axis(times, lower, axis=0), np.take_along_axis(times, upper, axis=0)
+        below, above = links[now]
+        down.take(own[now], out=below, mode="clip")
+        up.take(own[now], out=above, mode="clip")
+        up[below], down[above] = above, below
+    times = np.full((longest + 2) * n_series, -1)
+    times[own] = np.arange(longest)[:, None]
+    lower, upper = times[links].swapaxes(0, 1)
+    return lower, upper
 
 
 # ---------------------------------------------------------------- bets
@@ -167,9 +190,9 @@ def _factors(known: Array) -> Array:  # (5, T, S) -> (T, S, E)
     z = _quantile((slot + within) / (n + 1))  # (19.1)
     linked = np.where(before < 0, 0.0, _quantile((before + 0.5) / np.maximum(n, 1)))
     factors = np.ones((longest, n_series, _N_EXPERTS))
-    at = 1
+    at, own = 1, 0.5 * z**2
     for mean, sd in _normals(z, linked):
-        factors[..., at] = np.exp(0.5 * z**2 - 0.5 * ((z - mean) / sd) ** 2) / sd  # (19.2)
+        factors[..., at] = np.exp(own - 0.5 * ((z - mean) / sd) ** 2) / sd  # (19.2)
         at += 1
     for constant, part in _WINDOWS:
         width = constant + np.floor(part * n)
@@ -186,16 +209,16 @@ def _normals(z: Array, linked: Array) -> list[tuple[Array | float, float]]:  # (
     """Means and standard deviations that experts expect of z_n: drift first, then the sample before."""
     drift: list[tuple[Array | float, float]] = [(mean, 1.0) for mean in _SHIFTS.tolist()]
     drift += [(0.0, sd) for sd in _SCALES.tolist()]
-    drift += [(_level(z, fade), 1.0) for fade in _FADES.tolist()]
+    drift += [(level, 1.0) for level in _levels(z)]
     return drift + [(link * linked, math.sqrt(1 - link**2)) for link in _LINKS.tolist()]
 
 
-def _level(z: Array, fade: float) -> Array:  # (T, S)
-    """The average of the z before each sample, in which the past fades."""
-    level = np.zeros_like(z)
+def _levels(z: Array) -> Array:  # (T, S) -> (F, T, S)
+    """For each rate, the average of the z before each sample, in which the past fades."""
+    levels = np.zeros((len(z), len(_FADES), z.shape[1]))
     for now in range(1, len(z)):
-        level[now] = level[now - 1] + fade * (z[now - 1] - level[now - 1])
-    return level
+        levels[now] = levels[now - 1] + _FADES[:, None] * (z[now - 1] - levels[now - 1])
+    return levels.swapaxes(0, 1)
 
 
 def _window(slot: Array, place: Array, n: Array, width: Array) -> Array:  # (T, S) each -> (T, S)
@@ -217,13 +240,15 @@ def _quantile(u: Array) -> Array:
 def _wealth(factors: Array) -> tuple[Array, NDArray[np.bool_]]:  # (T, S, E) -> (S,), (S,)
     """Largest log wealth so far of the mixture, and whether bets on the sample before won more than bets on a drift."""
     first = _first_weights()
-    weights = np.tile(first, (factors.shape[1], 1))
-    gains = np.empty(factors.shape[:2])
-    for now, factor in enumerate(factors):
-        weights = weights * factor
-        gains[now] = weights.sum(axis=1)  # (19.4)
-        weights = (1 - _SHARE) * (weights / gains[now][:, None]) + _SHARE * first
-    log_wealth = np.maximum(np.log(gains).cumsum(axis=0).max(axis=0), 0.0)
+    weights, dealt_out = np.tile(first, (factors.shape[1], 1)), _SHARE * first
+    gains = np.empty((*factors.shape[:2], 1))
+    for gain, factor in zip(gains, factors, strict=True):
+        weights *= factor
+        np.add.reduce(weights, axis=1, keepdims=True, out=gain)  # (19.4)
+        weights /= gain
+        weights *= 1 - _SHARE
+        weights += dealt_out
+    log_wealth = np.maximum(np.log(gains[..., 0]).cumsum(axis=0).max(axis=0), 0.0)
     with np.errstate(divide="ignore"):
         best = np.log(factors).cumsum(axis=0).max(axis=0)  # (S, E)
     drift, link = best[:, 1 : 1 + _N_DRIFT], best[:, 1 + _N_DRIFT :]
@@ -256,11 +281,17 @@ class _Shared:
         factors, first = self._factors.reshape(self._shape), _first_weights()
         with np.errstate(divide="ignore"):
             won = np.log(factors).sum(axis=2)  # (T, C, E)
-        weights = np.tile(first, (self._shape[1], 1))
-        gains = np.zeros((len(factors) + 1, len(weights)))
-        for now, factor in enumerate(factors):  # (C, S, E)
-            gains[now + 1] = np.log(factor @ weights[:, :, None]).sum(axis=(1, 2))  # (19.5)
-            log_weights = np.log(weights) + won[now]
-            weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-            weights = (1 - _SHARE) * weights / weights.sum(axis=1, keepdims=True) + _SHARE * first
-        return np.asarray(gains.cumsum(axis=0).max(axis=0))
+        weights = np.empty((*won.shape, 1))  # (T, C, E, 1): those with which sample n is bet on
+        now, dealt_out = np.tile(first, (self._shape[1], 1)), _SHARE * first
+        for bets, factor in zip(weights, won, strict=True):
+            bets[..., 0] = now
+            np.log(now, out=now)
+            now += factor
+            now -= np.maximum.reduce(now, axis=1, keepdims=True)
+            np.exp(now, out=now)
+            total = np.add.reduce(now, axis=1, keepdims=True)
+            now *= 1 - _SHARE
+            now /= total
+            now += dealt_out
+        gains = np.log(factors @ weights).sum(axis=(2, 3))  # (19.5)
+        return np.asarray(gains.cumsum(axis=0).max(axis=0, initial=0.0))

@@ -162,7 +162,7 @@ class Evidence:
         if self.all_compared:
             return block
         self._small_enough(block)
-        return self._columns(block, np.arange(self.n_arms), empty)
+        return all_pairs(block, self.compared, empty)
 
     def _small_enough(self, block: NDArray[Any]) -> None:
         if self.n_arms > MOST_ARMS and not self.all_compared:
@@ -173,15 +173,7 @@ class Evidence:
             )
 
     def _columns(self, block: NDArray[Any], compared: Index, empty: float) -> NDArray[Any]:  # (N, C), (C',) -> (N, C')
-        """A block with other columns: those that it has, and the other side of pairs whose one arm has a column."""
-        out = np.full((self.n_arms, len(compared)), empty, dtype=block.dtype)
-        out[self.compared] = block[compared].T
-        place = np.full(self.n_arms, -1, dtype=np.intp)
-        place[self.compared] = np.arange(len(self.compared))
-        there = place[compared]
-        here = np.flatnonzero(there >= 0)
-        out[:, here] = block[:, there[here]]
-        return out
+        return _with_columns(block, self.compared, compared, empty)
 
     @property
     def all_compared(self) -> bool:
@@ -254,6 +246,25 @@ class Evidence:
         return all(_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be changed, so evidence cannot be a key
+
+
+def all_pairs(block: NDArray[Any], compared: Index, empty: float) -> NDArray[Any]:  # (N, C), (C,) -> (N, N)
+    """A block with a column for every arm, in their order; `empty` for pairs that were not compared."""
+    return _with_columns(block, compared, np.arange(len(block)), empty)
+
+
+def _with_columns(block: NDArray[Any], own: Index, wanted: Index, empty: float) -> NDArray[Any]:
+    """A block (N, C) with other columns (N, C'): those that it has, and the other side of pairs of which it has one."""
+    place = np.full(len(block), -1, dtype=np.intp)
+    place[own] = np.arange(len(own))
+    there = place[wanted]
+    if len(own) == len(block):  # every arm has a column
+        return block.take(there, axis=1)
+    out = np.full((len(block), len(wanted)), empty, dtype=block.dtype)
+    out[own] = block[wanted].T
+    here = np.flatnonzero(there >= 0)
+    out[:, here] = block[:, there[here]]
+    return out
 
 
 def _same(mine: object, theirs: object) -> bool:

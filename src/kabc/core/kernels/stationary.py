@@ -236,7 +236,9 @@ def median_distance(points: ArrayLike, metric: Metric = "euclidean") -> float:  
             f"the median heuristic needs at least two different points, got {counted(len(chosen), 'point')} "
             f"equal to {chosen[0].tolist()}; declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)"
         )
-    return float(np.median(positive))
+    middle = (len(positive) - 1) // 2, len(positive) // 2
+    positive.partition(middle)
+    return float(positive[list(middle)].mean())
 
 
 def _distances(x: NDArray[Any], y: NDArray[Any], unit: float, metric: Metric) -> Array:  # (n, d), (m, d) -> (n, m)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from kabc.core.scores.span import Span
 from kabc.core.scores.whitening import Whitening, whitenings
 
 RIDGES = (1e-3, 1e-2, 1e-1)
+_AT_ONCE = 1 << 20  # products of two arms in memory together
 _FEW = 1 << 14  # arms times samples, below which a table of who drew what is multiplied
 
 
@@ -42,13 +44,18 @@ class Scorer:
         return np.asarray(features @ self.weights - self.offsets)
 
 
-@dataclass(frozen=True)
 class Space:
     """The features as one ridge sees them: whitened up to the ridge, in r coordinates of their span (`span.py`)."""
 
-    means: Array  # (N, r), whitened means of the arms
-    whitening: Whitening
-    basis: Array | None  # (D, r); None: features are their own coordinates
+    def __init__(self, plain: Array, whitening: Whitening, basis: Array | None) -> None:  # (N, r)
+        self._plain = plain  # means of the arms
+        self.whitening = whitening
+        self.basis = basis  # (D, r); None: features are their own coordinates
+
+    @cached_property
+    def means(self) -> Array:  # (N, r)
+        """Whitened means of the arms."""
+        return self.whitening.whitened(self._plain)
 
     @property
     def noise(self) -> float:
@@ -72,6 +79,35 @@ def directions(spaces: Sequence[Space], points: Sequence[Array]) -> Array:  # (k
     return found if spaces[0].basis is None else spaces[0].basis @ found
 
 
+class Sight:
+    """The means of the arms as all ridges of a learner see them, measured from the mean of all samples.
+
+    A product of two whitened points x and y is x' (C + gamma)^-1 y. So one of the two is enough.
+    """
+
+    def __init__(self, spaces: Sequence[Space], means: Array, counts: Array) -> None:  # (N, r), (N,)
+        self._centre = counts @ means / max(1.0, float(counts.sum()))
+        self._means = means - self._centre
+        self._inverted = np.stack([one.whitening.inverted(self._means) for one in spaces])  # (R, N, r)
+        self._basis = spaces[0].basis
+
+    def products(self, arms: Index, ridges: Sequence[int] | slice) -> Array:  # (n,) -> (R', n, n)
+        """Of the whitened means of these arms, as some ridges see them."""
+        return np.asarray(self._means[arms] @ self._inverted[ridges][:, arms].transpose(0, 2, 1))
+
+    def scorers(self, labels: Index, shares: Array, free: Index) -> list[Scorer]:  # (R, N), (R, G, N)
+        """Discriminants of groups with these shares of arms. Arms in `free` join the nearest group."""
+        centres, weights = shares @ self._means, shares @ self._inverted  # (R, G, r)
+        offsets = 0.5 * np.einsum("rgd,rgd->rg", centres, weights)
+        if len(free):
+            none = np.arange(shares.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that a ridge does not have
+            near = self._means[free] @ weights.transpose(0, 2, 1) - offsets[:, None, :]
+            labels[:, free] = np.where(none[:, None, :], -np.inf, near).argmax(axis=2)
+        offsets += weights @ self._centre
+        weights = (weights if self._basis is None else weights @ self._basis.T).transpose(0, 2, 1)
+        return [Scorer(*one) for one in zip(weights, offsets, labels, strict=True)]
+
+
 class Moments:
     """Statistics that a discriminant needs, under one fitted map: sums by arm, and second moments of all samples."""
 
@@ -84,10 +120,11 @@ class Moments:
         self._sums: Array | None = None  # (N, r)
         self._squares: Array | None = None  # (r, r)
         self._spaces: list[Space] | None = None  # as `spaces` made them since the last samples
+        self._sight: Sight | None = None
 
     def absorb(self, features: Array, arms: Index) -> None:  # (n, D), (n,)
         """Add samples of the given arms."""
-        self._spaces = None
+        self._spaces = self._sight = None
         features = self._in_span(features)
         assert self._sums is not None
         assert self._squares is not None
@@ -132,7 +169,14 @@ class Moments:
         means, basis = self._means(), self._span.basis
         size = float(self._squares.diagonal().max(initial=0.0)) / max(1.0, float(self.counts.sum()))
         made = whitenings(self._covariance(means), RIDGES, size)
-        return [Space(one.whitened(means), one, basis) for one in made]
+        return [Space(means, one, basis) for one in made]
+
+    @property
+    def sight(self) -> Sight:
+        """The means of the arms as all ridges see them."""
+        if self._sight is None:
+            self._sight = Sight(self.spaces(), self._means(), self.counts)
+        return self._sight
 
     def _means(self) -> Array:  # (N, D)
         assert self._sums is not None
@@ -162,36 +206,31 @@ def scorers_of(
     known, the likeliest groups of the arms of `core` are found first; `guessed` are these, where they are at hand.
     """
     counts = learners[0].counts
-    labels = guessed
-    if labels is None:
-        labels = groups_of([space for one in learners for space in one.spaces()], counts, core, known, n_groups)
+    labels = groups_of(learners, core, known, n_groups) if guessed is None else guessed
     weights = (labels[:, None, :] == np.arange(int(labels.max()) + 1)[:, None]) * counts  # (S, G, N)
     shares = weights / np.maximum(weights.sum(axis=2, keepdims=True), 1)
     free = np.flatnonzero((counts > 0) & (labels[0] < 0))
     by_learner = (every.reshape(len(learners), -1, *every.shape[1:]) for every in (labels, shares))
     each = zip(learners, *by_learner, strict=True)
-    return [scorer for one, own, parts in each for scorer in _scorers(one.spaces(), own, parts, free)]
+    return [scorer for one, own, parts in each for scorer in one.sight.scorers(own, parts, free)]
 
 
-def groups_of(
-    spaces: Sequence[Space], counts: Array, core: Index, known: Index, n_groups: int
-) -> Index:  # (N,), (C,), (N,) -> (S, N)
-    """The known groups; without any, those of the arms of `core` as each space sees them. -1 for other arms."""
-    labels = np.tile(known, (len(spaces), 1))
+def groups_of(learners: Sequence[Moments], core: Index, known: Index, n_groups: int) -> Index:  # (C,), (N,) -> (S, N)
+    """The known groups; without any, those of the arms of `core` as each ridge sees them. -1 for other arms."""
+    labels = np.tile(known, (len(learners) * len(RIDGES), 1))
     if (known < 0).all():
-        arms = core[counts[core] > 0]
-        labels[:, arms] = likeliest([space.means[arms] for space in spaces], counts[arms], n_groups)
+        arms = core[learners[0].counts[core] > 0]
+        every, step = range(len(labels)), max(1, _AT_ONCE // max(1, len(arms)) ** 2)
+        for some in (every[start : start + step] for start in range(0, len(labels), step)):
+            products = products_of(learners, arms, some)
+            labels[np.array(some)[:, None], arms] = likeliest(products, learners[0].counts[arms], n_groups)
     return labels
 
 
-def _scorers(spaces: Sequence[Space], labels: Index, shares: Array, free: Index) -> list[Scorer]:  # (R, N), (R, G, N)
-    """The discriminants of one learner, whose groups have these shares of arms. Arms in `free` join the nearest one."""
-    centres = [part @ space.means for part, space in zip(shares, spaces, strict=True)]  # R of (G, r)
-    offsets = 0.5 * np.square(np.concatenate(centres)).sum(axis=1).reshape(shares.shape[:2])
-    if len(free):
-        near = [space.means[free] @ centre.T for space, centre in zip(spaces, centres, strict=True)]
-        none = np.arange(shares.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that this ridge does not have
-        nearness = np.where(none[:, None, :], -np.inf, np.stack(near) - offsets[:, None, :])
-        labels[:, free] = nearness.argmax(axis=2)
-    found = directions(spaces, centres).reshape(-1, *shares.shape[:2])
-    return [Scorer(found[:, one], offsets[one], labels[one]) for one in range(len(spaces))]
+def products_of(learners: Sequence[Moments], arms: Index, spaces: Sequence[int]) -> Array:  # (n,), (S',) -> (S', n, n)
+    """Of the whitened means of these arms, as some ridges of some learners see them; these are in ascending order."""
+    ridges: dict[int, list[int]] = {}
+    for one in spaces:
+        ridges.setdefault(one // len(RIDGES), []).append(one % len(RIDGES))
+    made = np.concatenate([learners[learner].sight.products(arms, some) for learner, some in ridges.items()])
+    return np.asarray((made + made.transpose(0, 2, 1)) / 2)

@@ -18,65 +18,49 @@ would seldom be found, as there are so many more ways to make groups of equal si
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
-from kabc.core.scores.linkage import linked
+from kabc.core.scores.linkage import distances, linked
 
-_AT_ONCE = 1 << 20  # products of two arms in memory together
 _LITTLE = 1e-9  # a smaller gain may be rounding
 
 
-def likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:  # S of (n, D), (n,) -> (S, n)
-    """Groups of the points of each space, at most `n_groups`: fewer if there are not so many different points."""
-    n = len(weights)
+def likeliest(products: Array, weights: Array, n_groups: int) -> Index:  # (S, n, n), (n,) -> (S, n)
+    """Groups of the points of each space, at most `n_groups`: fewer if there are not so many different points.
+
+    `products` are those of the points with each other. They may be measured from any point: one between them is best.
+    """
+    n_spaces, n = products.shape[:2]
     if n <= n_groups:
-        return np.tile(np.arange(n), (len(points), 1))
-    step = max(1, _AT_ONCE // (2 * n * n))
-    parts = [points[start : start + step] for start in range(0, len(points), step)]
-    return np.concatenate([_likeliest(some, weights, n_groups) for some in parts])
-
-
-def _likeliest(points: Sequence[Array], weights: Array, n_groups: int) -> Index:
-    products = _products(points, weights)
-    by_ward, by_average = np.split(linked(points, n_groups, "ward", "average"), 2)
+        return np.tile(np.arange(n), (n_spaces, 1))
+    by_ward, by_average = np.split(linked(distances(products), n_groups, "ward", "average"), 2)
     other = np.flatnonzero(_differ(by_ward, by_average))
-    spaces = np.concatenate([np.arange(len(points)), other])
-    books = _Books(products[spaces], weights, np.concatenate([by_ward, by_average[other]]), n_groups)
+    both = np.concatenate([products, products[other]]) * np.multiply.outer(weights, weights)
+    books = _Books(both, weights, np.concatenate([by_ward, by_average[other]]), n_groups)
     books.exchange()
-    found, values = books.labels[: len(points)], books.values()
-    better = values[len(points) :] > values[other] + _LITTLE
-    found[other[better]] = books.labels[len(points) :][better]
+    found, values = books.labels[:n_spaces], books.values()
+    better = values[n_spaces:] > values[other] + _LITTLE
+    found[other[better]] = books.labels[n_spaces:][better]
     return found
 
 
 def likeliest_in_all(
-    points: Sequence[Array], trust: Array, weights: Array, starts: Index, n_groups: int
-) -> tuple[Index, float]:  # S of (n, D), (S,), (n,), (T, n) -> (n,)
+    products: Array, trust: Array, weights: Array, starts: Index, n_groups: int
+) -> tuple[Index, float]:  # (S, n, n), (S,), (n,), (T, n) -> (n,)
     """Groups as all spaces see them together, the best that exchanges reach from these starts; and the odds against.
 
     Log likelihoods are averaged, each space with its trust. The odds are those of all groups that one move, or two arms
     that change places, would make.
     """
-    trusted = [root * some for root, some in zip(np.sqrt(trust).tolist(), points, strict=True)]
-    (products,) = _products([np.concatenate(trusted, axis=1)], weights)
+    trusted = np.tensordot(trust, products, 1) * np.multiply.outer(weights, weights)
     starts = np.array(sorted(set(map(tuple, starts.tolist()))), dtype=np.intp)
-    books = _Books(np.broadcast_to(products, (len(starts), *products.shape)), weights, starts, n_groups)
+    books = _Books(np.broadcast_to(trusted, (len(starts), *trusted.shape)), weights, starts, n_groups)
     books.exchange()
     values = books.values()
     best = int((values >= values.max() - _LITTLE).argmax())  # rounding must not choose how groups are numbered
     return books.labels[best], books.odds_against(best)
-
-
-def _products(points: Sequence[Array], weights: Array) -> Array:  # S of (n, D), (n,) -> (S, n, n)
-    """n_i n_j <z_i, z_j>."""
-    side_by_side = np.concatenate(points, axis=1)
-    sums = weights[:, None] * (side_by_side - (weights / weights.sum()) @ side_by_side)
-    ends = np.cumsum([some.shape[1] for some in points]).tolist()
-    return np.stack([sums[:, i:j] @ sums[:, i:j].T for i, j in pairwise([0, *ends])])
 
 
 def _differ(some: Index, others: Index) -> Mask:  # (S, n), (S, n) -> (S,)

@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 
+_EQUAL = 1e-11  # of the squares of two points, that equal ones may seem to be apart
 FEW = 40  # points; for more, one space after the other by scipy takes less time
 
 
-def linked(
-    points: Sequence[Array], n_groups: int, *methods: Literal["average", "ward"]
-) -> Index:  # S of (n, D), M methods -> (M S, n)
-    """Groups of the points of each space by linkage, at most `n_groups`: fewer if some merges are equally far.
+def linked(far: Array, n_groups: int, *methods: Literal["average", "ward"]) -> Index:  # (S, n, n) -> (M S, n)
+    """Groups of points that are so far from each other in each space, at most `n_groups`.
 
-    All spaces by the first method come first, then all by the next. Groups are numbered from 0, in any order.
+    There are fewer if some merges are equally far. All spaces by the first method come first, then all by the next.
+    Groups are numbered from 0, in any order.
     """
-    n = len(points[0])
-    if n <= n_groups:
-        return np.tile(np.arange(n), (len(points) * len(methods), 1))
-    if n <= FEW:
-        return linked_by(distances(points), n_groups, *methods)
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import pdist  # linkage itself may take a square table of points for distances
-
-    far_apart = [pdist(some) for some in points]
-    merges = (linkage(far, method) for method in methods for far in far_apart)
-    return np.stack([fcluster(one, n_groups, "maxclust") - 1 for one in merges])
-
-
-def distances(points: Sequence[Array]) -> Array:  # S of (n, D) -> (S, n, n)
-    """Between the points of each space."""
-    from scipy.spatial.distance import cdist
-
-    return np.stack([cdist(some, some) for some in points])
-
-
-def linked_by(far: Array, n_groups: int, *methods: Literal["average", "ward"]) -> Index:  # (S, n, n) -> (M S, n)
-    """`linked` of few points that are so far from each other."""
     n_spaces, n = far.shape[:2]
     if n <= n_groups:
         return np.tile(np.arange(n), (n_spaces * len(methods), 1))
+    if n > FEW:
+        return np.stack([_by_scipy(one, n_groups, method) for method in methods for one in far])
     by_method = np.ascontiguousarray([np.square(far) if method == "ward" else far for method in methods])
     return _grouped(
         by_method.reshape(-1, n, n), np.repeat([method == "ward" for method in methods], n_spaces), n_groups
     )
+
+
+def distances(products: Array) -> Array:  # (S, n, n) -> (S, n, n)
+    """Between points with these products; they are best measured from a point between them."""
+    squares = products.diagonal(axis1=1, axis2=2)
+    sizes = squares[:, :, None] + squares[:, None]
+    apart = sizes - 2 * products
+    apart[apart < _EQUAL * sizes] = 0.0  # rounding must not part equal points
+    return np.sqrt(apart)
+
+
+def _by_scipy(far: Array, n_groups: int, method: Literal["average", "ward"]) -> Index:  # (n, n) -> (n,)
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    return np.asarray(fcluster(linkage(squareform(far, checks=False), method), n_groups, "maxclust") - 1)
 
 
 def _grouped(far: Array, by_ward: Mask, n_groups: int) -> Index:  # (S, n, n), (S,) -> (S, n)

@@ -59,6 +59,12 @@ class Whitening:
         """L'^-1 of each point: a product with it is the product of what is whitened with the point."""
         return self._solved(points, 1)
 
+    def inverted(self, points: Array) -> Array:  # (n, D) -> (n, D)
+        """(C + gamma)^-1 of each point: a product with it is the product of what is whitened."""
+        if not points.size:
+            return points
+        return np.asarray(_lapack().dpotrs(self.factor, points.T, lower=1)[0].T, dtype=np.float64)
+
     def _solved(self, points: Array, transposed: int) -> Array:  # (n, D) -> (n, D)
         if not points.size:  # the routine takes one number at least
             return points

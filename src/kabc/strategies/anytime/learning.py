@@ -18,8 +18,8 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, scorers_of
-from kabc.core.scores.grouping import likeliest_in_all
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, products_of, scorers_of
+from kabc.core.scores.grouping import likeliest, likeliest_in_all
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
 from kabc.strategies.anytime.batches import Batch
@@ -361,15 +361,14 @@ class Learning:
         trust = np.exp(_SHARPER * (won - won.max()))
         best, some = int(won.argmax()), np.flatnonzero(trust > _LEAST_TRUST)
         rows = core if self._far is None else self._far.rows(core)
-        spaces = [self.learners[one // len(RIDGES)].spaces()[one % len(RIDGES)] for one in some.tolist()]
         if self._is_open:  # the next scores are likely to need the groups of all scorers
             starts = self._all_groups(rows, n_groups)[:, rows]
         else:
-            own = self._groups_in([spaces[int(np.flatnonzero(some == best)[0])]], rows, n_groups)[0]
-            starts = np.stack([own, self.scorers[best].labels])[:, rows]
-        starts, counts = starts[(starts >= 0).all(axis=1)], self.learners[0].counts[rows]
-        points, trust = [space.means[rows] for space in spaces], trust[some] / trust[some].sum()
-        found, odds = likeliest_in_all(points, trust, counts, starts, n_groups)
+            own = likeliest(products_of(self.learners, rows, [best]), self.learners[0].counts[rows], n_groups)
+            starts = np.concatenate([own, self.scorers[best].labels[None, rows]])
+        starts, trust = starts[(starts >= 0).all(axis=1)], trust[some] / trust[some].sum()
+        products = products_of(self.learners, rows, some.tolist())
+        found, odds = likeliest_in_all(products, trust, self.learners[0].counts[rows], starts, n_groups)
         labels = np.full(len(self.counts), -1, dtype=np.intp)
         labels[core] = found
         return None if len(np.unique(found)) < n_groups else (labels, odds)
@@ -378,10 +377,6 @@ class Learning:
         """The groups of some rows as all scorers see them now."""
         asked = rows.tolist()
         if self._grouped is None or self._grouped[:2] != (asked, n_groups):
-            spaces = [space for learner in self.learners for space in learner.spaces()]
-            self._grouped = asked, n_groups, self._groups_in(spaces, rows, n_groups)
+            nothing = np.full(self._n_rows, -1, dtype=np.intp)
+            self._grouped = asked, n_groups, groups_of(self.learners, rows, nothing, n_groups)
         return self._grouped[2]
-
-    def _groups_in(self, spaces: Sequence[Space], rows: Index, n_groups: int) -> Index:  # (C,) -> (S, rows)
-        nothing = np.full(self._n_rows, -1, dtype=np.intp)
-        return groups_of(spaces, self.learners[0].counts, rows, nothing, n_groups)

@@ -18,7 +18,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Scorer, scores_of
+from kabc.core.scores.discriminant import RIDGES, Scorer
 from kabc.core.scores.maps import FeatureMap, all_features
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.wealth import Outside, bet_outside
@@ -36,8 +36,12 @@ class Scoring:
 
     def scores(self, features: Sequence[Array]) -> Array:  # (n, D) for each map -> (S, n, G)
         """The scores of samples; all scorers have as many groups."""
-        by_map = zip(range(0, len(self.scorers), len(RIDGES)), features, strict=True)
-        return np.concatenate([scores_of(self.scorers[at : at + len(RIDGES)], one) for at, one in by_map])
+        weights = [one.weights for one in self.scorers]  # those of one map come one after the other
+        by_map = zip(range(0, len(weights), len(RIDGES)), features, strict=True)
+        made = [one @ np.concatenate(weights[at : at + len(RIDGES)], axis=1) for at, one in by_map]  # (n, R x G) each
+        scores = np.concatenate(made, axis=1)
+        scores -= np.concatenate([one.offsets for one in self.scorers])
+        return scores.reshape(len(scores), len(weights), -1).transpose(1, 0, 2)
 
     def block(self, scores: Array, groups: Index, batch: Batch, *, paired: bool = False) -> Block:  # (S, n, G), (S, A)
         """The round as the experts see it."""

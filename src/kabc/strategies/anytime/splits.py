@@ -21,7 +21,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 from kabc.core.scores.discriminant import Space, directions
-from kabc.core.scores.linkage import FEW, distances, linked, linked_by
+from kabc.core.scores.linkage import distances, linked
 
 KINDS = 2  # the oddest arm against all others; two parts
 _MOST_LINKED = 300  # arms whose pairs are looked at, all of them: for linkage, and for products
@@ -52,15 +52,11 @@ def guessed(spaces: Sequence[Sequence[Space]], counts: Array, labels: Index) -> 
     apart = np.zeros((len(every), KINDS, n_groups, len(labels)))
     offsets, strength = np.zeros((len(every), KINDS, n_groups)), np.zeros((len(every), KINDS, n_groups))
     means = [space.means for space in every]
-    far, all_products = distances(means) if len(labels) <= FEW else None, _Products.of(means)
-    for groups, arms in _alike(labels, counts, together=far is not None):
+    all_products = _Products.of(means)
+    for groups, arms in _alike(labels, counts, together=all_products.pairs is not None):
         products, weights = all_products.among(arms), counts[arms]
         near = products.near()
-        if far is None:
-            two = _two_parts(means, arms[0], weights[0])[:, None]
-        else:
-            two = _first_of_two(far[:, arms[:, :, None], arms[:, None]])
-        parts = np.stack([_oddest(near, weights), two], axis=1)  # (S, T, G, m)
+        parts = np.stack([_oddest(near, weights), _two_parts(near, weights)], axis=1)  # (S, T, G, m)
         weighted, offsets[:, :, groups], strength[:, :, groups] = _bets_on(near, products, weights, parts, noise)
         apart[:, :, groups[:, None], arms] = weighted
         sides[:, :, arms] = np.where(parts, 1, -1)
@@ -179,19 +175,12 @@ def _log_choices(n: int) -> Array:  # (n + 1,)
     return np.asarray(np.minimum(0.5 * n, factorials[n] - factorials - factorials[::-1]))
 
 
-def _two_parts(means: Sequence[Array], arms: Index, weights: Array) -> Mask:  # S of (N, D), (m,), (m,) -> (S, m)
-    """One of two parts of some arms. It is neither empty nor everything."""
-    points = [some[arms] for some in means]
-    if len(arms) <= FEW:
-        return _first_of_two(distances(points)[:, None])[:, 0]
-    if len(arms) > _MOST_LINKED:
-        return _not_all(np.stack([_along_a_line(some, weights) for some in points]))
-    return _not_all(linked(points, 2, "ward") == 0)
-
-
-def _first_of_two(far: Array) -> Mask:  # (S, G, m, m) -> (S, G, m)
-    """The same from distances, in some groups of arms."""
-    return _not_all(linked_by(far.reshape(-1, *far.shape[2:]), 2, "ward") == 0).reshape(far.shape[:3])
+def _two_parts(near: _Products, weights: Array) -> Mask:  # (G, m) -> (S, G, m)
+    """One of two parts of the arms of each group. It is neither empty nor everything."""
+    if near.pairs is None:
+        return _not_all(np.stack([_along_a_line(some, weights[0]) for some in near.points]))[:, None]
+    shape = near.pairs.shape
+    return _not_all(linked(distances(near.pairs.reshape(-1, *shape[2:])), 2, "ward") == 0).reshape(shape[:3])
 
 
 def _not_all(part: Mask) -> Mask:  # (S, m) -> (S, m)

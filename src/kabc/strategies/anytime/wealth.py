@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,6 +48,12 @@ def _shown(gains: Array) -> Array:  # (A, R, E) -> (A, E + 1)
     return np.concatenate([won, different.sum(axis=1, keepdims=True)], axis=1)
 
 
+@lru_cache(maxsize=64)
+def _couples(n: int) -> tuple[Index, Index]:
+    """All pairs of n places: the first ones, and the second ones."""
+    return np.triu_indices(n, 1)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Outside:
     """Sampled arms outside and the arms of the core that they are compared with: their places, and where they stand."""
@@ -63,7 +70,7 @@ def bet_outside(block: Block, where: Outside, gains: Array, common: Array) -> tu
 
     `gains` (O, P, E) on these pairs, and `common` (E,), were won before.
     """
-    log_factors = block.pairs(where.partners)[where.others]
+    log_factors = block.pairs(where.partners, where.others[:, None])
     return mixed(log_factors, gains + common), gains + log_factors
 
 
@@ -83,6 +90,7 @@ class Wealth:
     claimed: Mask | None = None  # (N, C), pairs told apart by a claim alone
     unclaimed: tuple[Array, Array] | None = None  # best and limits of these pairs before the claim
     n_core: int = 0  # columns when the claim was proven
+    _common: Array | None = None  # (E,), what `common_gains` found since the last bet
 
     @classmethod
     def none(cls, n_arms: int) -> Wealth:
@@ -108,10 +116,12 @@ class Wealth:
         """What experts have won on average on the pairs that look different: whom to trust on all pairs."""
         if not n_experts or self.n_experts != n_experts:
             return np.zeros(n_experts)  # no bet yet
-        (total,) = _shown(self.gains.reshape(1, -1, n_experts))
-        if self.shown is not None:
-            total += self.shown.sum(axis=0)
-        return np.asarray(total[:-1] / max(total[-1], 1))
+        if self._common is None:
+            (total,) = _shown(self.gains.reshape(1, -1, n_experts))
+            if self.shown is not None:
+                total += self.shown.sum(axis=0)
+            self._common = total[:-1] / max(total[-1], 1)
+        return self._common
 
     @property
     def n_experts(self) -> int:
@@ -143,22 +153,26 @@ class Wealth:
         """Where there are other experts than before, nobody has won anything yet."""
         if self.n_experts != n_experts:
             self.gains, self.far, self.shown = np.zeros((*self.gains.shape[:2], n_experts)), None, None
+            self._common = None
 
     def _bet_in_core(
         self, arms: Index, columns: Index, partners: Index, block: Block, common: Array
     ) -> Array:  # (A,), (P,), (P,), (E,) -> (P, P)
-        whole = len(partners) == len(arms)
-        places = partners if whole else np.arange(len(partners))
-        log_factors = (block if whole else block.of(partners)).pairs(places)[places]  # (P, P, E)
-        log_factors[np.arange(len(places)), np.arange(len(places))] = 0.0  # an arm is not compared with itself
-        at, own = (arms[partners][:, None], columns), (columns[:, None], columns)
-        gains, log = self.gains[own], self.log[at]
+        order = partners if len(partners) == len(arms) else partners.argsort().argsort()  # of the partners among them
+        first, second = _couples(len(partners))  # a pair has one evidence: each is bet once and noted both ways
+        block = block if len(partners) == len(arms) else block.of(np.sort(partners))
+        log_factors = block.pairs(order[second], order[first])  # (P (P - 1) / 2, E)
+        own, other = (columns[first], columns[second]), (columns[second], columns[first])
+        at, back = ((self.compared[row], column) for row, column in (own, other))
+        gains = self.gains[own]
         factors = mixed(log_factors, gains + common)
-        self.gains[own] = gains + log_factors
-        self.log[at] = log = log + factors
-        self.best[at] = np.maximum(self.best[at], log)
-        back = partners.argsort()
-        return factors[back[:, None], back]
+        self.gains[own] = self.gains[other] = gains + log_factors
+        self.log[at] = self.log[back] = log = self.log[at] + factors
+        self.best[at] = self.best[back] = np.maximum(self.best[at], log)
+        self._common = None
+        square = np.zeros((len(order), len(order)))
+        square[order[first], order[second]] = square[order[second], order[first]] = factors
+        return square
 
     def outside(self, arms: Index) -> Outside:  # (A,)
         """The bets of sampled arms outside with those of the sampled arms of the core that they are compared with."""
@@ -179,6 +193,7 @@ class Wealth:
         """Multiply the evidence of these pairs; `gains` are what experts have won on them by now."""
         assert self.far is not None
         assert self.shown is not None
+        self._common = None
         at = np.ix_(where.rows, where.columns)
         self.log[at] += factors
         self.far[np.ix_(where.rows, where.slots)] = gains
@@ -221,6 +236,7 @@ class Wealth:
             self.limits[outside] = np.inf
             self.limits[outside[:, None], list(representatives)] = limit
             self.asked, self.far, self.shown = np.array(representatives, dtype=np.intp), None, None
+            self._common = None
 
     # ------------------------------------------------------------ representatives that run dry
 
