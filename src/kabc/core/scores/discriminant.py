@@ -88,24 +88,40 @@ class Sight:
     def __init__(self, spaces: Sequence[Space], means: Array, counts: Array) -> None:  # (N, r), (N,)
         self._centre = counts @ means / max(1.0, float(counts.sum()))
         self._means = means - self._centre
-        self._inverted = np.stack([one.whitening.inverted(self._means) for one in spaces])  # (R, N, r)
-        self._basis = spaces[0].basis
+        self._spaces = spaces
+        self._whole: dict[int, Array] = {}  # (N, r), (C + gamma)^-1 of the means, for ridges that were asked for it
 
-    def products(self, arms: Index, ridges: Sequence[int] | slice) -> Array:  # (n,) -> (R', n, n)
+    def products(self, arms: Index, ridges: Sequence[int]) -> Array:  # (n,), (R',) -> (R', n, n)
         """Of the whitened means of these arms, as some ridges see them."""
-        return np.asarray(self._means[arms] @ self._inverted[ridges][:, arms].transpose(0, 2, 1))
+        whole, means = len(arms) == len(self._means), self._means[arms]
+        turned = [self._inverted(ridge)[arms] if whole else self._inverse(ridge, means) for ridge in ridges]
+        return np.asarray(means @ np.array(turned).transpose(0, 2, 1))
 
     def scorers(self, labels: Index, shares: Array, free: Index) -> list[Scorer]:  # (R, N), (R, G, N)
         """Discriminants of groups with these shares of arms. Arms in `free` join the nearest group."""
-        centres, weights = shares @ self._means, shares @ self._inverted  # (R, G, r)
+        centres = shares @ self._means  # (R, G, r)
+        weights = np.array([self._turned(ridge, *one) for ridge, one in enumerate(zip(shares, centres, strict=True))])
         offsets = 0.5 * np.einsum("rgd,rgd->rg", centres, weights)
         if len(free):
             none = np.arange(shares.shape[1]) > labels.max(axis=1)[:, None]  # (R, G): groups that a ridge does not have
             near = self._means[free] @ weights.transpose(0, 2, 1) - offsets[:, None, :]
             labels[:, free] = np.where(none[:, None, :], -np.inf, near).argmax(axis=2)
         offsets += weights @ self._centre
-        weights = (weights if self._basis is None else weights @ self._basis.T).transpose(0, 2, 1)
+        basis = self._spaces[0].basis
+        weights = (weights if basis is None else weights @ basis.T).transpose(0, 2, 1)
         return [Scorer(*one) for one in zip(weights, offsets, labels, strict=True)]
+
+    def _turned(self, ridge: int, shares: Array, centres: Array) -> Array:  # (G, N), (G, r) -> (G, r)
+        """(C + gamma)^-1 of the centres of groups."""
+        return np.asarray(shares @ self._whole[ridge]) if ridge in self._whole else self._inverse(ridge, centres)
+
+    def _inverted(self, ridge: int) -> Array:  # (N, r)
+        if ridge not in self._whole:
+            self._whole[ridge] = self._inverse(ridge, self._means)
+        return self._whole[ridge]
+
+    def _inverse(self, ridge: int, points: Array) -> Array:  # (n, r) -> (n, r)
+        return self._spaces[ridge].whitening.inverted(points)
 
 
 class Moments:

@@ -8,7 +8,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Index, Mask
 
-_EQUAL = 1e-11  # of the squares of two points, that equal ones may seem to be apart
+_ROUNDING = 2.0**-36  # of the largest square of a point: more than rounding ever changes a distance
 FEW = 40  # points; for more, one space after the other by scipy takes less time
 
 
@@ -32,9 +32,10 @@ def linked(far: Array, n_groups: int, *methods: Literal["average", "ward"]) -> I
 def distances(products: Array) -> Array:  # (S, n, n) -> (S, n, n)
     """Between points with these products; they are best measured from a point between them."""
     squares = products.diagonal(axis1=1, axis2=2)
-    sizes = squares[:, :, None] + squares[:, None]
-    apart = sizes - 2 * products
-    apart[apart < _EQUAL * sizes] = 0.0  # rounding must not part equal points
+    apart = squares[:, :, None] + squares[:, None] - 2 * products
+    # Rounding must not part equal points, nor choose between equal distances.
+    unit = _ROUNDING * np.maximum(squares.max(axis=1), np.finfo(np.float64).tiny / _ROUNDING)[:, None, None]
+    apart = np.maximum(np.rint(apart / unit), 0.0) * unit
     return np.sqrt(apart)
 
 
