@@ -85,9 +85,12 @@ def go_to(arm: Arm, start: int, drawn: int) -> None:
         )
 
 
-def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator) -> Arm:
-    """An arm from a function draw(n, rng), a coroutine function or a pool. `rng` decides the order of a pool."""
-    if isinstance(source, Arm):
+def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.random.Generator | None) -> Arm:
+    """An arm from a function draw(n, rng), a coroutine function or a pool. `rng` decides the order of a pool.
+
+    None: the source is no pool.
+    """
+    if hasattr(source, "draw") and isinstance(source, Arm):  # the second question takes long, and most sources lack it
         return source
     if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
         try:
@@ -100,4 +103,5 @@ def as_arm(name: object, source: Callable[..., Any] | ArrayLike | Arm, rng: np.r
         raise ArmError(
             f"{describe(source)} is not an arm; pass a function draw(n, rng), or an array with one row for each sample"
         ).of_arm(name)
+    assert rng is not None
     return PoolArm(name, source, rng)

@@ -22,7 +22,8 @@ from kabc.study.facts import Facts
 Pieces = Mapping[int, Sequence[ArrayLike]]  # arm -> what its draws of a round gave, in their order
 
 
-_STATE = ("drawn", "kept", "strings", "watch", "notes", "columns", "block", "_sizes", "_width")
+_STATE = ("drawn", "_kept", "strings", "_watch", "notes", "columns", "block", "_sizes", "_width")
+_MOST_UNHEARD = 4096  # samples
 
 
 class Intake:
@@ -55,17 +56,21 @@ class Intake:
     ) -> None:
         self.names, self.facts, self.seed = names, facts, seed
         self.notes, self.columns, self.price, self.levels = facts.notes, facts.columns, facts.price, facts.levels
-        self.strings, self.watch, self.reuse = strings, watch, reuse
+        self.strings, self.reuse = strings, reuse
         self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(names)
-        self.kept = Kept(len(names))
+        self._kept, self._watch = Kept(len(names)), watch
+        self._unheard: list[dict[int, ArrayLike]] = []  # rounds that these two have not heard of yet
+        self._n_unheard = 0  # samples of these rounds
         self.changed: Anchored | None = None  # what new samples say of recorded ones, in the end
         self.texts = strings is not None  # whether samples may be texts
         self._width: int | None = None  # columns of a sample as arms return it
         self._sizes = [arm.size for arm in facts.arms]
+        self._endless = reuse is None and all(size is None for size in self._sizes)  # no arm can run out
 
     def state(self) -> dict[str, Any]:
         """All that came in, as far as it matters for what comes next."""
+        self._catch_up()
         return {name: getattr(self, name) for name in _STATE}
 
     def take_up(self, state: Mapping[str, Any]) -> None:
@@ -77,6 +82,18 @@ class Intake:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def kept(self) -> Kept:
+        """The first samples of each arm."""
+        self._catch_up()
+        return self._kept
+
+    @property
+    def watch(self) -> Watch | None:
+        """Hears every sample; None: nobody does."""
+        self._catch_up()
+        return self._watch
 
     @property
     def n_samples(self) -> int:
@@ -106,6 +123,7 @@ class Intake:
             return
         for arm, about in enumerate(self.facts.arms):
             rest = self.left(arm) if left is None else left[arm]
+            self._endless &= rest is None
             if rest is not None and about.in_blocks:
                 whole = rest // block * block if left is None else rest
                 self._sizes[arm] = self.drawn[arm] + whole
@@ -130,6 +148,8 @@ class Intake:
 
     def too_small(self, request: Request) -> list[int]:
         """Arms that cannot give what is asked for."""
+        if self._endless:
+            return []
         return [arm for arm, count in request.items() if (left := self.left(arm)) is not None and left < count]
 
     @property
@@ -180,8 +200,7 @@ class Intake:
         if strings is not None and not decided:
             strings.decide(list(rows.values()))
         if strings is None or strings.encoder is None:
-            for arm, one in rows.items():
-                self._heard(arm, one)
+            self._hear_later(rows)
             return rows
         if decided:
             return {arm: self._heard(arm, self._numbers(arm, one)) for arm, one in rows.items()}
@@ -229,7 +248,36 @@ class Intake:
             raise error.of_arm(self.names[arm]) from None
 
     def _heard(self, arm: int, rows: ArrayLike) -> ArrayLike:
-        self.kept.add(arm, rows)
-        if self.watch is not None:
-            self.watch.hear(arm, rows)
+        self._catch_up()
+        self._kept.add(arm, rows)
+        if self._watch is not None:
+            self._watch.hear(arm, rows)
         return rows
+
+    def _hear_later(self, rows: dict[int, ArrayLike]) -> None:
+        """What is kept and watched is looked at in the end: many rounds at once take less time. They are copied now."""
+        n_samples = sum(map(len, rows.values()))  # type: ignore[arg-type]
+        if self._n_unheard + n_samples > _MOST_UNHEARD:
+            for arm, one in rows.items():
+                self._heard(arm, one)
+            return
+        self._unheard.append({arm: np.array(one) for arm, one in rows.items()})
+        self._n_unheard += n_samples
+
+    def close(self) -> None:
+        """No more rounds come: those that were not heard of yet are heard of as one, where their samples are alike."""
+        parts: dict[int, list[Any]] = {}
+        for rows in self._unheard:
+            for arm, one in rows.items():
+                parts.setdefault(arm, []).append(one)
+        if len({(one.dtype, one.shape[1:]) for some in parts.values() for one in some}) == 1:
+            self._unheard = [{arm: np.concatenate(some) for arm, some in parts.items()}]
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Hear of the rounds that were not heard of yet."""
+        if self._unheard:
+            rounds, self._unheard, self._n_unheard = self._unheard, [], 0
+            for rows in rounds:
+                for arm, one in rows.items():
+                    self._heard(arm, one)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.arrays import Array, Index
-from kabc.core.evidence.pairs import Evidence, all_pairs
+from kabc.core.evidence.pairs import Evidence, all_pairs, strength
 from kabc.results.values import Trace
 from kabc.running.snapshots import Snapshot
 
@@ -102,7 +102,7 @@ class Tracer:
     def __init__(self, n_arms: int) -> None:
         self._on = n_arms <= _MOST_ARMS
         self._every = 1
-        self._seen: list[tuple[int, Index, Array]] = []  # samples, arms compared (C,), strength (N, C)
+        self._seen: list[tuple[int, Index, Array, Array]] = []  # samples; arms compared (C,), values and limits (N, C)
 
     def wants(self, round_number: int) -> bool:
         """Whether this round, counted from 1, is to be recorded."""
@@ -115,7 +115,7 @@ class Tracer:
 
     def add(self, n_samples: int, evidence: Evidence) -> None:
         """Record a round. What it looks like is worked out in the end."""
-        self._seen.append((n_samples, evidence.compared, evidence.block_strength))
+        self._seen.append((n_samples, evidence.compared, evidence.values, evidence.limits))
         if len(self._seen) > _MOST_ROUNDS:
             del self._seen[::2]  # those left have even numbers
             self._every *= 2
@@ -124,6 +124,6 @@ class Tracer:
         """What was recorded."""
         if not self._seen:
             return None
-        counts = np.array([n_samples for n_samples, _, _ in self._seen], dtype=np.int64)
-        strengths = [all_pairs(block, compared, np.nan) for _, compared, block in self._seen]
+        counts = np.array([n_samples for n_samples, *_ in self._seen], dtype=np.int64)
+        strengths = [all_pairs(strength(*of), compared, np.nan) for _, compared, *of in self._seen]
         return Trace(counts, np.round(strengths, 4))

@@ -51,8 +51,9 @@ class Sources:
         if len(named) < 2:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(named)}")
         # random numbers: keys (arm,) shuffle the pools; see kabc.study.tickets for the others
-        rngs = rngs_of(seed, [(i,) for i in range(len(named))])
-        self.arms = [as_arm(name, source, rng) for (name, source), rng in zip(named, rngs, strict=True)]
+        pools = [i for i, (_, source) in enumerate(named) if not callable(source)]
+        rngs = dict(zip(pools, rngs_of(seed, [(i,) for i in pools]), strict=True))
+        self.arms = [as_arm(name, source, rngs.get(i)) for i, (name, source) in enumerate(named)]
         self.table = table_of(self.arms)
         self.names = tuple(name for name, _ in named)
         self._about = arms if isinstance(arms, NamedArms) else NamedArms({})
@@ -110,8 +111,9 @@ class Sources:
     def failures(self) -> dict[Hashable, Failures]:
         """What failed in this run, of arms that count it."""
         counts = zip(self.names, self.arms, self._failed_before, strict=True)
-        found = {name: failures_of(arm).since(before) for name, arm, before in counts}
-        return {name: one for name, one in found.items() if one.count}
+        return {
+            name: now.since(before) for name, arm, before in counts if (now := failures_of(arm)).count != before.count
+        }
 
     @property
     def losses(self) -> list[str]:

@@ -70,6 +70,7 @@ class Stepper(Generic[Found]):
     def close(self) -> None:
         """Leave the script. What was drawn of a round that will not be finished is counted."""
         self._script.close()
+        self._intake.close()
         self._intake.take_part(self._ledger.part())
         self._intake.count_unread()
 

@@ -68,12 +68,19 @@ def test_products_are_the_same_in_few_coordinates(columns: int, n: int, coordina
     np.testing.assert_allclose(found @ found.T, expected, atol=1e-10 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("value", [0.5, 0.1])  # means of many are exact, and not
 @pytest.mark.parametrize("width", [1, 2, 128])
-@pytest.mark.parametrize("n", [10, 200])
-def test_features_that_never_vary_have_no_spread(width: int, n: int) -> None:
-    found = whitened(np.full((n, width), 0.5), [0, n // 2, n])
-    assert len(found) == n
-    assert not found.any()
+@pytest.mark.parametrize("n", [3, 60])
+def test_a_group_of_one_value_has_no_spread_after_any_shuffle(n: int, width: int, value: float) -> None:
+    """Not even a tiny one: it would be compared with other tiny ones."""
+    groups, rng = np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0)
+    orders = np.argsort(np.repeat(groups, n) + rng.random((8, 6 * n)), axis=1)
+    features = np.full((6 * n, width), value)
+    assert not Spreads([features], groups, n).after(orders).any()
+    features[3 * n :] += rng.normal(size=(3 * n, width))
+    found = Spreads([features], groups, n).after(orders)
+    assert not found[0].any()
+    assert found[1].all()
 
 
 def test_a_basis_is_made_only_where_it_is_narrow() -> None:

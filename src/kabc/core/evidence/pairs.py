@@ -185,9 +185,7 @@ class Evidence:
     @property
     def block_strength(self) -> Array:  # (N, C)
         """Values in units of their limits. A pair above 1 is told apart. NaN if there is no value yet."""
-        with np.errstate(invalid="ignore"):  # N = 2, delta = 1: a limit of log 1 = 0
-            strength: Array = self.values / self.limits
-        return strength
+        return strength(self.values, self.limits)
 
     @property
     def n_told_apart(self) -> int:
@@ -246,6 +244,12 @@ class Evidence:
         return all(_same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
 
     __hash__ = None  # type: ignore[assignment]  # arrays can be changed, so evidence cannot be a key
+
+
+def strength(values: Array, limits: Array) -> Array:
+    """Values in units of their limits."""
+    with np.errstate(invalid="ignore"):  # N = 2, delta = 1: a limit of log 1 = 0
+        return np.asarray(values / limits)
 
 
 def all_pairs(block: NDArray[Any], compared: Index, empty: float) -> NDArray[Any]:  # (N, C), (C,) -> (N, N)

@@ -24,7 +24,9 @@ from kabc.core.scores.whitening import whitenings
 
 _RIDGE = 0.1
 _WIDE = 40  # features; with fewer, coordinates save nothing
+_FEW = 0.7  # samples for a feature; with more, factors of their products save nothing
 _NARROW = 4  # features for a coordinate; with fewer, coordinates save nothing
+_FULL = 0.9  # of some features' own number: if they need as many coordinates, all of them need too many
 _LOST = 1e-13  # of the largest square of a coordinate
 
 
@@ -38,14 +40,16 @@ def _lapack() -> Any:
 def whitened(features: Array, ends: Sequence[int]) -> Array:  # (n, D) -> (n, r)
     """Z. Groups follow each other: each ends where the next one starts, and 0 is the first of `ends`."""
     centred = np.empty_like(features)
-    for start, end in pairwise(ends):
-        np.subtract(features[start:end], features[start:end].sum(axis=0) / (end - start), out=centred[start:end])
+    for start, end in pairwise(ends):  # from the first sample at first: samples of one value must be 0, not about 0
+        own = np.subtract(features[start:end], features[start], out=centred[start:end])
+        own -= own.sum(axis=0) / (end - start)
     if centred.shape[1] == 1:
         return centred  # the spread of numbers is compared with that of the same numbers: units do not matter
-    if centred.shape[1] >= _WIDE and len(centred) < centred.shape[1]:
+    few, wide = len(centred) <= _FEW * centred.shape[1], centred.shape[1] >= _WIDE
+    if few and wide:
         centred = _factor(centred @ centred.T)
     squares = centred.T @ centred
-    basis = _basis(squares) if _WIDE <= len(squares) < len(centred) else None
+    basis = _basis(squares) if wide and not few else None
     if basis is not None:
         centred, squares = centred @ basis, basis.T @ squares @ basis
     (whitening,) = whitenings(squares / len(centred), [_RIDGE], 0.0)  # no difference of larger numbers
@@ -54,13 +58,10 @@ def whitened(features: Array, ends: Sequence[int]) -> Array:  # (n, D) -> (n, r)
 
 def _basis(squares: Array) -> Array | None:  # (D, D) -> (D, r)
     """An orthonormal basis of what a table of products spans; None if it is not narrow."""
-    most = len(squares) // _NARROW
-    if _factor(squares[::_NARROW, ::_NARROW]).shape[1] >= most:  # takes much less time, and is most often enough
+    some = squares[::_NARROW, ::_NARROW]
+    if _factor(some).shape[1] > _FULL * len(some):  # takes much less time than all features
         return None
-    factor = _factor(squares)
-    if factor.shape[1] > most:
-        return None
-    made, tau, _, _ = _lapack().dgeqrf(factor)
+    made, tau, _, _ = _lapack().dgeqrf(_factor(squares))
     return np.asarray(_lapack().dorgqr(made, tau)[0], dtype=np.float64)
 
 

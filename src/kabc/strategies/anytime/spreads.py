@@ -24,6 +24,7 @@ from kabc.strategies.anytime.points import whitened
 
 _MANY = 12  # arms of a group; with more, sums of samples take less time than a table that is mostly 0
 _OF_FEW, _OF_MANY = 1 << 18, 1 << 22  # numbers in memory
+_WIDER = 1.5  # features for each sample of a group; with more, products take less time than means
 _ROUNDING = 1e-9
 
 
@@ -50,8 +51,10 @@ class _Alike:
     def __init__(self, points: Sequence[Array], firsts: Index, size: int, n: int) -> None:  # (G,), first samples
         self._own = own = firsts[:, None] + np.arange(n * size)  # (G, m n)
         self._size, self._n = size, n
-        inside = sorted((one[own] for one in points), key=lambda one: one.shape[2])  # (G, m n, D)
-        wide = [one for one in inside if one.shape[2] > n * size and size <= _MANY]
+        self._all = own.size == len(points[0])  # there are no other groups
+        every = (one.reshape(*own.shape, -1) if self._all else one[own] for one in points)
+        inside = sorted(every, key=lambda one: one.shape[2])  # (G, m n, D)
+        wide = [one for one in inside if one.shape[2] > _WIDER * n * size and size <= _MANY]
         narrow = inside[: len(inside) - len(wide)]
         self._ends = np.cumsum([0, *(one.shape[2] for one in narrow)]).tolist()
         self._points = np.concatenate(narrow, axis=2) if narrow else None  # (G, m n, all D)
@@ -67,7 +70,8 @@ class _Alike:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def _after(self, orders: Index) -> Array:  # (B, C n) -> (G M, B)
-        inside = orders[:, self._own].transpose(1, 0, 2) - self._own[:, :1, None]  # (G, B, m n)
+        own = orders.reshape(-1, *self._own.shape) if self._all else orders[:, self._own]
+        inside = own.transpose(1, 0, 2) - self._own[:, :1, None]  # (G, B, m n)
         tables = self._of_few(inside) if self._size <= _MANY else self._of_many(inside)
         small = [one for one in tables if len(one) < len(tables[-1])]
         found = [largest(one) for one in small]

@@ -87,8 +87,8 @@ class State:
         if self.look is not None:
             return {arm: self.look.samples - int(counts[arm]) for arm in np.sort(self._not_looked_at).tolist()}
         arms = self._core_arms()
-        missing = math.inf if more is None or not more[arms].any() else float(more[arms].max())
-        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min()), missing))
+        most = 0.0 if more is None else float(more[arms].max())
+        return dict.fromkeys(arms.tolist(), pace.core_block(int(counts[arms].min()), most or math.inf))
 
     @property
     def _outside(self) -> Index:
@@ -109,8 +109,8 @@ class State:
         if self.search is not None and not self.dry[self.search.arms].any():
             return np.sort(self.search.wanted(self.wealth.apart_among(self.search.arms)))
         trusted = self.review.trusted
-        wanted = self.live[:0] if trusted is None else trusted.wanted(self._apart(trusted), self.dry)
-        return wanted if len(wanted) else np.sort(self.live)
+        wanted = None if trusted is None else trusted.wanted(self._apart(trusted), self.dry)
+        return np.sort(self.live) if wanted is None or not len(wanted) else wanted
 
     def _apart(self, claim: Claim | None) -> Mask:  # -> (A, A)
         """Pairs told apart among the arms of a claim."""
