@@ -36,7 +36,7 @@ def distances(products: Array) -> Array:  # (S, n, n) -> (S, n, n)
     # Rounding must not part equal points, nor choose between equal distances.
     unit = _ROUNDING * np.maximum(squares.max(axis=1), np.finfo(np.float64).tiny / _ROUNDING)[:, None, None]
     apart = np.maximum(np.rint(apart / unit), 0.0) * unit
-    return np.sqrt(apart)
+    return np.asarray(np.sqrt(apart))
 
 
 def _by_scipy(far: Array, n_groups: int, method: Literal["average", "ward"]) -> Index:  # (n, n) -> (n,)
