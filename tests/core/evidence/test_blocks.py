@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,3 +136,14 @@ def test_an_arm_without_a_claimed_group_is_in_none() -> None:
     whole = Block(scores, groups, np.arange(5) * BASE, BASE).joins(np.array([0, 1, 0, -1]), 2)
     without = Block(scores[:, : 3 * BASE], groups[:, :3], np.arange(4) * BASE, BASE).joins(np.array([0, 1, 0]), 2)
     np.testing.assert_allclose(whole[:3], without, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_pairs_place_by_place_are_those_of_the_table(paired: bool) -> None:
+    many = block(1.5)  # has representatives
+    rows = np.repeat(many.starts[:-1], BASE) + np.tile(np.arange(BASE), len(MANY))
+    one = replace(many, scores=many.scores[:, rows], starts=np.arange(7) * BASE, paired=True) if paired else many
+    first, second = np.triu_indices(len(MANY), 1)
+    table = one.pairs(np.arange(len(MANY)))
+    np.testing.assert_allclose(one.pairs(second, first), table[first, second], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(one.pairs(first, second), table[first, second], rtol=0, atol=1e-12)

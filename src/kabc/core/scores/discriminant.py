@@ -48,14 +48,14 @@ class Space:
     """The features as one ridge sees them: whitened up to the ridge, in r coordinates of their span (`span.py`)."""
 
     def __init__(self, plain: Array, whitening: Whitening, basis: Array | None) -> None:  # (N, r)
-        self._plain = plain  # means of the arms
+        self.plain = plain  # means of the arms
         self.whitening = whitening
         self.basis = basis  # (D, r); None: features are their own coordinates
 
     @cached_property
     def means(self) -> Array:  # (N, r)
         """Whitened means of the arms."""
-        return self.whitening.whitened(self._plain)
+        return self.whitening.whitened(self.plain)
 
     @property
     def noise(self) -> float:
@@ -85,7 +85,8 @@ class Sight:
     A product of two whitened points x and y is x' (C + gamma)^-1 y. So one of the two is enough.
     """
 
-    def __init__(self, spaces: Sequence[Space], means: Array, counts: Array) -> None:  # (N, r), (N,)
+    def __init__(self, spaces: Sequence[Space], counts: Array) -> None:  # (N,)
+        means = spaces[0].plain
         self._centre = counts @ means / max(1.0, float(counts.sum()))
         self._means = means - self._centre
         self._spaces = spaces
@@ -191,7 +192,7 @@ class Moments:
     def sight(self) -> Sight:
         """The means of the arms as all ridges see them."""
         if self._sight is None:
-            self._sight = Sight(self.spaces(), self._means(), self.counts)
+            self._sight = Sight(self.spaces(), self.counts)
         return self._sight
 
     def _means(self) -> Array:  # (N, D)

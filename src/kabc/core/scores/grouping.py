@@ -54,7 +54,9 @@ def likeliest_in_all(
     Log likelihoods are averaged, each space with its trust. The odds are those of all groups that one move, or two arms
     that change places, would make.
     """
-    trusted = np.tensordot(trust, products, 1) * np.multiply.outer(weights, weights)
+    trusted = (trust @ products.reshape(len(trust), -1)).reshape(products.shape[1:]) * np.multiply.outer(
+        weights, weights
+    )
     starts = np.array(sorted(set(map(tuple, starts.tolist()))), dtype=np.intp)
     books = _Books(np.broadcast_to(trusted, (len(starts), *trusted.shape)), weights, starts, n_groups)
     books.exchange()

@@ -86,23 +86,25 @@ def whitenings(covariance: Array, ridges: Sequence[float], size: float = math.in
         return [Whitening(covariance, ridge * _SMALLEST) for ridge in ridges]
     unit = _largest(covariance)
     little = _ROUNDING * min(ridges) * unit
-    if _ERROR * size > little and _factor(covariance, little) is None:
+    if _ERROR * size > little and _factors(covariance, [little])[0] is None:
         values, vectors = np.linalg.eigh(covariance)
         covariance = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    gammas = [ridge * unit for ridge in ridges]
     found = []
-    for ridge in ridges:
-        factor = _factor(covariance, ridge * unit)
+    for factor, gamma in zip(_factors(covariance, gammas), gammas, strict=True):
         assert factor is not None
-        found.append(Whitening(factor, ridge * unit))
+        found.append(Whitening(factor, gamma))
     return found
 
 
-def _factor(covariance: Array, gamma: float) -> Array | None:  # (D, D) -> (D, D)
-    """L; None if C + gamma is not positive."""
-    made = covariance.T.copy(order="F")
-    made.ravel(order="K")[:: len(made) + 1] += gamma
-    factor, failed = _lapack().dpotrf(made, lower=1, clean=0, overwrite_a=1)
-    return None if failed else np.asarray(factor, dtype=np.float64)
+def _factors(covariance: Array, gammas: Sequence[float]) -> list[Array | None]:  # (D, D) -> (D, D) each
+    """L for each gamma; None if C + gamma is not positive."""
+    n = len(covariance)
+    made = np.empty((len(gammas), n, n))
+    made[:] = covariance
+    made.reshape(len(gammas), -1)[:, :: n + 1] += np.array(gammas)[:, None]
+    done = [_lapack().dpotrf(one.T, lower=1, clean=0, overwrite_a=1) for one in made]
+    return [None if failed else factor for factor, failed in done]
 
 
 def _inverse_square(factor: Array, n: int) -> float:  # (D, D)
@@ -123,7 +125,7 @@ def _inverse(factor: Array) -> Array:  # (D, D) -> (D, D)
 def _largest(covariance: Array) -> float:  # (D, D)
     """The largest eigenvalue."""
     found = None if len(covariance) < _FEW else _by_lanczos(covariance)
-    return max(float(np.linalg.eigvalsh(covariance)[-1]) if found is None else found, _SMALLEST)
+    return max(float(_lapack().dsyev(covariance.T, compute_v=0, lower=1)[0][-1]) if found is None else found, _SMALLEST)
 
 
 def _by_lanczos(covariance: Array) -> float | None:  # (D, D)
