@@ -11,7 +11,7 @@ from scipy import stats
 
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.discriminant import Moments
-from kabc.core.scores.maps import Custom, FeatureMap, Ranks, Scaled
+from kabc.core.scores.maps import FeatureMap, Ranks, Scaled
 from kabc.strategies.anytime import splits
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.doubts import LIMIT, Doubt, log_factor
@@ -198,11 +198,13 @@ def _numbers(some: splits.Splits) -> tuple[Array, Array, Array]:
     return some.directions, some.offsets, some.strength
 
 
-@pytest.mark.parametrize("blind_first", [True, False])
-def test_the_arms_in_doubt_are_those_of_the_map_that_sees_them(blind_first: bool) -> None:
-    rng, blind = np.random.default_rng(0), Custom(lambda samples: np.sin(1e3 * samples))
-    found = Doubt(np.zeros(4, dtype=np.intp), [blind, Scaled()] if blind_first else [Scaled(), blind])
-    found.follow(
-        [Batch.of(range(4), [rng.normal(2.0 * (arm == 3), 1.0, (4, 1)) for arm in range(4)]) for _ in range(12)]
-    )
-    assert [part.tolist() for part in found.suspects()] == [[3], [0, 1, 2]]
+def test_experts_are_in_the_order_of_the_maps() -> None:
+    """So that the best one is known by its number: each map has as many, and they win what they win alone."""
+    won = []
+    for maps in ([Scaled()], [Ranks()], [Scaled(), Ranks()]):
+        found = Doubt(TWO_GROUPS, maps)
+        rng = np.random.default_rng(0)
+        found.follow([Batch.of(range(6), list(rng.normal(size=(6, 4, 1)))) for _ in range(2)])
+        won.append(found._since)
+    assert won[2].any()
+    np.testing.assert_allclose(won[2], [*won[0][:-1], *won[1]], rtol=1e-12)
