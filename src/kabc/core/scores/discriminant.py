@@ -207,13 +207,6 @@ class Moments:
         return within
 
 
-def scores_of(scorers: Sequence[Scorer], features: Array) -> Array:  # (n, D) -> (R, n, G)
-    """u_g of each sample by several scorers of one learner, which have as many groups."""
-    weights = np.concatenate([one.weights for one in scorers], axis=1)
-    made = (features @ weights).reshape(len(features), len(scorers), -1)
-    return np.asarray((made - np.stack([one.offsets for one in scorers])).transpose(1, 0, 2))
-
-
 def scorers_of(
     learners: Sequence[Moments], core: Index, known: Index, n_groups: int, guessed: Index | None = None
 ) -> list[Scorer]:  # (C,), (N,), (S, N)

@@ -18,6 +18,7 @@ would seldom be found, as there are so many more ways to make groups of equal si
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -71,6 +72,11 @@ def _differ(some: Index, others: Index) -> Mask:  # (S, n), (S, n) -> (S,)
     return np.asarray(np.logical_xor(*together).any(axis=(1, 2)))
 
 
+@lru_cache(maxsize=64)
+def _log_factorials(n: int) -> Array:  # (n + 1,)
+    return np.array([math.lgamma(size + 1) for size in range(n + 1)])
+
+
 class _Books:
     """Groups in each space, and what their likelihood needs."""
 
@@ -83,51 +89,60 @@ class _Books:
         self._sums = products @ members  # (S, n, K), over the arms of each group
         self._squares = (members * self._sums).sum(axis=1)  # (S, K)
         self._totals, self._sizes = weights @ members, members.sum(axis=1)  # (S, K)
-        self._factorials = np.array([math.lgamma(size + 1) for size in range(n + 1)])
+        self._gained: list[tuple[Index, Array]] = []  # spaces that arms were moved in, and what moves would gain there
+        self._factorials = _log_factorials(n)
         self._any = -n * math.log(n_groups) - math.log(2)
         self._by_size = math.lgamma(n_groups) - math.lgamma(n + n_groups) - math.log(2)
 
     def values(self) -> Array:  # (S,)
         """The sum that exchanges make as large as they can."""
         fit = 0.5 * (self._squares / np.maximum(self._totals, 1.0)).sum(axis=1)
-        return np.asarray(fit + self._prior(self._ways(np.arange(len(self.labels)))))
+        return np.asarray(fit + self._prior(self._ways(self._sizes)))
 
     def exchange(self) -> None:
         """Move single arms until nothing is gained, the best move in each space at a time."""
         spaces = np.arange(len(self.labels))
         for _ in range(2 * self.labels.shape[1]):  # seldom more than a few
-            gains = self._gains(spaces).reshape(len(spaces), -1)
-            best = gains.argmax(axis=1)
-            better = gains[np.arange(len(spaces)), best] > _LITTLE
+            gains = self._gains(spaces)
+            self._gained.append((spaces, gains))
+            flat = gains.reshape(len(spaces), -1)
+            best = flat.argmax(axis=1)
+            better = flat[np.arange(len(spaces)), best] > _LITTLE
             spaces = spaces[better]
             if not len(spaces):
                 return
             self._move(spaces, *np.divmod(best[better], self._totals.shape[1]))
+        self._gained.append((spaces, self._gains(spaces)))
 
     def _gains(self, spaces: Index) -> Array:  # (S',) -> (S', n, K)
         """Twice what the sum gains if each arm moves to each group; an arm that is alone stays."""
-        labels, weights, each = self.labels[spaces], self._weights, np.arange(len(spaces))[:, None]
-        sums, own, sizes = self._sums[spaces], self._own[spaces], self._sizes[spaces]
-        squares, totals = self._squares[spaces], self._totals[spaces]
+        labels, own = self.labels, self._own
+        sums, sizes, squares, totals = self._sums, self._sizes, self._squares, self._totals
+        if len(spaces) < len(labels):
+            labels, own = labels[spaces], own[spaces]
+            sums, sizes, squares, totals = (one[spaces] for one in (sums, sizes, squares, totals))
+        (n_spaces, n, n_groups), weights = sums.shape, self._weights
+        at = labels + n_groups * np.arange(n_spaces)[:, None]  # the own group of each arm, (S', n)
         fits = squares / np.maximum(totals, 1.0)
-        alone = sizes[each, labels] < 2
-        rest = squares[each, labels] - 2 * sums[each, np.arange(len(weights)), labels] + own
-        left = fits[each, labels] - rest / np.where(alone, 1.0, totals[each, labels] - weights)
+        alone = sizes.take(at) < 2
+        rest = squares.take(at) - 2 * sums.take(labels + n_groups * np.arange(n_spaces * n).reshape(n_spaces, n)) + own
+        left = fits.take(at) - rest / np.where(alone, 1.0, totals.take(at) - weights)
         left[alone] = np.inf
         gains = squares[:, None] + own[:, :, None] + 2 * sums
         gains /= totals[:, None] + weights[:, None]
         gains -= left[:, :, None]
         # the rest depends on the two groups alone: (S', K, K), from the first to the second
-        ways, more = self._ways(spaces)[:, None, None], np.log(sizes + 1)
+        ways, more = self._ways(sizes)[:, None, None], np.log(sizes + 1)
         change = self._prior(ways + more[:, None] - np.log(np.maximum(sizes, 1))[:, :, None]) - self._prior(ways)
         change = 2 * change - fits[:, None]
-        change[:, np.arange(sizes.shape[1]), np.arange(sizes.shape[1])] = -np.inf
-        gains += change[each, labels]
+        change.reshape(n_spaces, -1)[:, :: n_groups + 1] = -np.inf
+        gains += change.reshape(-1, n_groups).take(at, axis=0)
         return np.asarray(gains)
 
     def odds_against(self, space: int) -> float:
         """The sum of exp of what is gained by each move of an arm and by each swap of two: not much, at the best."""
-        moves, swaps = self._gains(np.array([space])), self._swaps(space)
+        moves = next(gains[spaces == space] for spaces, gains in reversed(self._gained) if (spaces == space).any())
+        swaps = self._swaps(space)
         return float(np.exp(moves / 2).sum() + np.exp(swaps / 2).sum() / 2)
 
     def _swaps(self, space: int) -> Array:  # -> (n, n)
@@ -143,9 +158,9 @@ class _Books:
         same = (labels[:, None] == labels) | (alone[:, None] & alone)
         return np.asarray(np.where(same, -np.inf, gains + gains.T))
 
-    def _ways(self, spaces: Index) -> Array:  # (S',) -> (S',)
+    def _ways(self, sizes: Array) -> Array:  # (S', K) -> (S',)
         """Log of the product of N_g!."""
-        return np.asarray(self._factorials[self._sizes[spaces].astype(np.intp)].sum(axis=1))
+        return np.asarray(self._factorials.take(sizes.astype(np.intp)).sum(axis=1))
 
     def _prior(self, ways: Array) -> Array:
         """Log of the probability of groups."""

@@ -10,6 +10,7 @@ from kabc.core.arrays import Array, Index, Mask
 
 _ROUNDING = 2.0**-36  # of the largest square of a point: more than rounding ever changes a distance
 FEW = 40  # points; for more, one space after the other by scipy takes less time
+_FEW_SPACES = 6  # for so few it does, too
 
 
 def linked(far: Array, n_groups: int, *methods: Literal["average", "ward"]) -> Index:  # (S, n, n) -> (M S, n)
@@ -21,8 +22,8 @@ def linked(far: Array, n_groups: int, *methods: Literal["average", "ward"]) -> I
     n_spaces, n = far.shape[:2]
     if n <= n_groups:
         return np.tile(np.arange(n), (n_spaces * len(methods), 1))
-    if n > FEW:
-        return np.stack([_by_scipy(one, n_groups, method) for method in methods for one in far])
+    if n > FEW or n_spaces * len(methods) <= _FEW_SPACES:
+        return np.array([_by_scipy(one, n_groups, method) for method in methods for one in far])
     by_method = np.ascontiguousarray([np.square(far) if method == "ward" else far for method in methods])
     return _grouped(
         by_method.reshape(-1, n, n), np.repeat([method == "ward" for method in methods], n_spaces), n_groups
@@ -39,11 +40,20 @@ def distances(products: Array) -> Array:  # (S, n, n) -> (S, n, n)
     return np.asarray(np.sqrt(apart))
 
 
-def _by_scipy(far: Array, n_groups: int, method: Literal["average", "ward"]) -> Index:  # (n, n) -> (n,)
-    from scipy.cluster.hierarchy import fcluster, linkage
+def _by_scipy(far: Array, n_groups: int, method: Literal["average", "ward"]) -> list[int]:  # (n, n) -> (n,)
+    from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    return np.asarray(fcluster(linkage(squareform(far, checks=False), method), n_groups, "maxclust") - 1)
+    n, merges = len(far), linkage(squareform(far, checks=False), method)
+    n_merges = int(merges[:, 2].searchsorted(merges[n - n_groups - 1, 2], "right"))  # and all that are equally far
+    groups = {point: [point] for point in range(n)}
+    for number, (one, other) in enumerate(merges[:n_merges, :2].astype(np.intp).tolist(), n):
+        groups[number] = groups.pop(one) + groups.pop(other)
+    labels = [0] * n
+    for label, points in enumerate(sorted(groups.values(), key=min)):
+        for point in points:
+            labels[point] = label
+    return labels
 
 
 def _grouped(far: Array, by_ward: Mask, n_groups: int) -> Index:  # (S, n, n), (S,) -> (S, n)

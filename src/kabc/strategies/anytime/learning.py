@@ -266,7 +266,8 @@ class Learning:
     def block(self, lesson: Lesson, scoring: Scoring) -> Block:
         """The round as the experts see it."""
         batch, scores = lesson.batch, scoring.scores(lesson.features)
-        self.note(batch, scoring.fits(scores, batch))
+        if self._far is not None:
+            self.note(batch, scoring.fits(scores, batch))
         if self.paired:
             scores = np.stack([self._of_matches(one, batch) for one in scores])
         return scoring.block(scores, self.groups(batch.arms), batch, paired=self.paired)
