@@ -139,19 +139,19 @@ class Moments:
         self._spaces: list[Space] | None = None  # as `spaces` made them since the last samples
         self._sight: Sight | None = None
 
-    def absorb(self, features: Array, arms: Index) -> None:  # (n, D), (n,)
-        """Add samples of the given arms."""
+    def absorb(self, features: Array, arms: Index, drawn: Array | None = None) -> None:  # (n, D), (n,), (N, n)
+        """Add samples of the given arms; `drawn` is the table of who drew what, where it is at hand."""
         self._spaces = self._sight = None
         features = self._in_span(features)
         assert self._sums is not None
         assert self._squares is not None
-        n_arms = len(self.counts)
-        if n_arms * len(arms) <= _FEW:
-            self._sums += (np.arange(n_arms)[:, None] == arms).astype(np.float64) @ features
+        drawn = who_drew(arms, len(self.counts)) if drawn is None else drawn
+        if drawn is not None:
+            self._sums += drawn @ features
         else:
             np.add.at(self._sums, arms, features)
         self._squares += features.T @ features
-        self.counts += np.bincount(arms, minlength=n_arms)
+        self.counts += np.bincount(arms, minlength=len(self.counts))
 
     @property
     def is_whole(self) -> bool:
@@ -205,6 +205,11 @@ class Moments:
         within = self._squares - self._sums.T @ means
         within /= max(1.0, float(self.counts.sum() - np.count_nonzero(self.counts)))
         return within
+
+
+def who_drew(arms: Index, n_arms: int) -> Array | None:  # (n,) -> (N, n)
+    """1 where a sample is one of the arm; None where the table would be large."""
+    return (np.arange(n_arms)[:, None] == arms).astype(np.float64) if n_arms * len(arms) <= _FEW else None
 
 
 def scorers_of(

@@ -31,9 +31,9 @@ class PairedMoments(Moments):
         self._links = np.zeros((n_arms, n_arms))
         self._n_matches = 0
 
-    def absorb(self, features: Array, arms: Index) -> None:  # (n, D), (n,)
-        drawn, n_matches = in_matches(features, arms)
-        super().absorb(centred(drawn).reshape(features.shape), arms)
+    def absorb(self, features: Array, arms: Index, drawn: Array | None = None) -> None:  # (n, D), (n,), (N, n)
+        matches, n_matches = in_matches(features, arms)
+        super().absorb(centred(matches).reshape(features.shape), arms, drawn)
         them = arms[::n_matches]
         self._links[np.ix_(them, them)] += n_matches * (np.eye(len(them)) - 1 / len(them))
         self._n_matches += n_matches

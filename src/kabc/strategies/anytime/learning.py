@@ -18,7 +18,7 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, products_of, scorers_of
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, products_of, scorers_of, who_drew
 from kabc.core.scores.grouping import likeliest, likeliest_in_all
 from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
 from kabc.core.scores.paired import PairedMoments, centred, in_matches
@@ -32,7 +32,7 @@ _AT_ONCE = 1 << 13  # samples whose features are in memory together
 _IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
 _OVER_CORE = 4  # and at least so many for each sample of the core, which all parts have
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
-_MOST_KEPT = 64  # arms; of more, it would take too much memory
+_MOST_KEPT = 200  # arms; of more, it would take too much memory
 _SHARPER = 2.0  # how much more those experts count for a guess that have won more
 _LEAST_TRUST = 0.01  # of that in the best one: others are not asked
 SCALES = (0.5, 1.0)  # a score is bet at half strength with a ceiling, and at full strength without one
@@ -99,13 +99,16 @@ def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Seque
         return
     if features is None:
         features = seen_by(learners, np.concatenate([batch.samples for batch in batches]))
-    owners, ends = [batch.owners for batch in batches], np.cumsum([len(batch.samples) for batch in batches])
+    if learners[0].by_round:
+        ends = np.cumsum([len(batch.samples) for batch in batches])
+        for learner, values in zip(learners, features, strict=True):
+            for some, batch in zip(np.split(values, ends[:-1]), batches, strict=True):
+                learner.absorb(some, batch.owners)
+        return
+    arms = np.concatenate([batch.owners for batch in batches])
+    drawn = who_drew(arms, len(learners[0].counts))
     for learner, values in zip(learners, features, strict=True):
-        if learner.by_round:
-            for some, whose in zip(np.split(values, ends[:-1]), owners, strict=True):
-                learner.absorb(some, whose)
-        else:
-            learner.absorb(values, np.concatenate(owners))
+        learner.absorb(values, arms, drawn)
 
 
 def _pieces(batches: Sequence[Batch]) -> Iterator[tuple[Array, Index]]:  # (n, d), (n,)
