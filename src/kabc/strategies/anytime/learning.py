@@ -208,7 +208,7 @@ class Learning:
         return self._kept
 
     def _keep(self) -> None:
-        if self._keeps and is_kept(self.n_samples, self._n_kept):
+        if self._keeps and self._far is None and is_kept(self.n_samples, self._n_kept):
             self._n_kept = self.n_samples
             self.kept[len(self._batches)] = Known.of(self.learners)
 
