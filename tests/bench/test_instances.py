@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from kabc.bench import (
     INSTANCES,
@@ -17,7 +14,6 @@ from kabc.bench import (
     load_instances,
     mixture,
     pool,
-    scipy_law,
 )
 from kabc.core.errors import SettingsError
 from kabc.core.partitions import Partition
@@ -42,34 +38,6 @@ def test_declared_moments_are_those_of_the_samples(name: str) -> None:
         if rows.shape[1] < 50:
             widest = np.sqrt(np.linalg.eigvalsh(np.atleast_2d(np.cov(rows.T)))[-1])
             assert widest == pytest.approx(law.sd, rel=0.12)
-
-
-@pytest.mark.parametrize(
-    "distribution",
-    [
-        stats.laplace(0, math.sqrt(0.5)),
-        stats.uniform(-1, 2),
-        stats.cauchy(2, 3),
-        stats.t(2, loc=0.8),
-        stats.gamma(3, loc=-3, scale=2),
-        stats.poisson(4),
-        stats.binom(10, 0.5, loc=1),
-    ],
-    ids=lambda one: one.dist.name,
-)
-def test_laws_of_scipy_draw_what_scipy_draws(distribution: Any) -> None:
-    for n in (1, 2, 50):
-        ours, theirs = np.random.default_rng(n), np.random.default_rng(n)
-        rows = scipy_law(distribution).draw(n, ours)
-        expected = distribution.rvs(size=(n, 1), random_state=theirs)
-        assert rows.dtype == np.float64
-        assert np.array_equal(rows, expected)
-        assert ours.random() == theirs.random()  # and as much of the stream is used up
-
-
-def test_a_wrong_parameter_of_a_law_is_refused_before_the_first_draw() -> None:
-    with pytest.raises(ValueError, match="Domain error"):
-        scipy_law(stats.gamma(-1))
 
 
 def test_laws_draw_what_numpy_draws_with_its_checks() -> None:

@@ -236,6 +236,21 @@ BETS = (
         "strategies/anytime/test_errors.py::"
         "test_over_all_outcomes_of_a_round_no_claim_gains_on_average_from_equal_arms",
     ),
+    Mutant(
+        "strategies/anytime/learning.py",
+        "LEARNT_GROWTH = 1.05",
+        "LEARNT_GROWTH = 1.1",
+        "scores stay twice as long",
+        "strategies/anytime/test_literally.py::test_evidence_of_a_seeded_run_is_that_of_plain_loops",
+    ),
+    Mutant(
+        "strategies/anytime/learning.py",
+        "return np.array_equal(core, self._asked[0]) and np.array_equal(known, self._asked[1])",
+        "return np.array_equal(core, self._asked[0])",
+        "scores stay although other groups are known",
+        "strategies/anytime/test_learning.py::"
+        "test_scores_stay_until_there_are_enough_new_samples_or_other_groups_are_known",
+    ),
 )
 
 DECISIONS = (

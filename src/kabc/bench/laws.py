@@ -86,19 +86,11 @@ def correlated(rho: float) -> Law:
 
 def scipy_law(distribution: Any) -> Law:
     """A frozen univariate distribution of scipy.stats."""
-    law = distribution.dist
-    log = distribution.logpdf if hasattr(law, "pdf") else distribution.logpmf
+    log = distribution.logpdf if hasattr(distribution.dist, "pdf") else distribution.logpmf
     mean, variance = map(float, distribution.stats("mv"))
     finite = math.isfinite(mean) and math.isfinite(variance)
-    distribution.rvs(random_state=0)  # refuses wrong parameters: once, not in each draw
-    shapes, loc, scale = law._parse_args(*distribution.args, **distribution.kwds)
-
-    def draw(n: int, rng: np.random.Generator) -> Array:
-        """What `rvs` gives, without its checks: a test compares the two."""
-        return np.asarray(law._rvs(*shapes, size=(n, 1), random_state=rng) * scale + loc, dtype=np.float64)
-
     return Law(
-        draw,
+        lambda n, rng: np.asarray(distribution.rvs(size=(n, 1), random_state=rng), dtype=np.float64),
         np.array([mean]) if finite else None,
         variance if finite else None,
         lambda x: np.asarray(log(x[:, 0])),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # typeshed does not know it
 import atexit
 import signal
 import threading
@@ -14,10 +13,6 @@ from typing import Any, Self
 from kabc.running.progress import Ticker
 
 Handler = Callable[[int, FrameType | None], Any]
-
-# `signal` makes an enum of every handler, or finds that it is none: that takes ten times as long, in every round
-_handler_of: Callable[[int], Any] = _signal.getsignal
-_handle: Callable[[int, Handler], Any] = _signal.signal
 
 _POLITE = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -124,7 +119,7 @@ def uninterrupted(show: Ticker, line: str = _ROUND_FIRST) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals go elsewhere
         yield
         return
-    handlers = {number: usual for number in _POLITE if callable(usual := _handler_of(number))}
+    handlers = {number: usual for number in _POLITE if callable(usual := signal.getsignal(number))}
     caught: list[signal.Signals] = []
 
     def later(number: int, frame: FrameType | None) -> None:
@@ -145,7 +140,7 @@ def uninterrupted(show: Ticker, line: str = _ROUND_FIRST) -> Iterator[None]:
 
 def _set(handlers: Mapping[signal.Signals, Handler]) -> None:
     for number, handler in handlers.items():
-        _handle(number, handler)
+        signal.signal(number, handler)
 
 
 def _say(show: Ticker, line: str) -> None:

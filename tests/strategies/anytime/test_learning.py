@@ -153,6 +153,35 @@ def test_a_guess_listens_to_the_experts_that_have_won(known: bool) -> None:
         assert odds < 1e-3
 
 
+def test_scores_stay_until_there_are_enough_new_samples_or_other_groups_are_known() -> None:
+    learning, everyone, groups = taught(*range(25)), np.arange(4), np.array([0, 1, 0, 1])  # 200 samples
+    first = learning.scorers
+    learn(learning, draw(30, 1))
+    learning.rescore(everyone, np.full(4, -1), 2)
+    assert learning.scorers is first
+    learning.rescore(everyone, groups, 2)  # after 204
+    second = learning.scorers
+    assert second is not first
+    learn(learning, draw(31, 2))
+    learning.rescore(everyone, groups, 2)
+    assert learning.scorers is second
+    learning.rescore(everyone[:3], groups, 2)
+    assert learning.scorers is not second
+    second = learning.scorers
+    learn(learning, draw(32, 3))  # 224 are 5 % more than 212
+    assert learning.is_due
+    learning.rescore(everyone[:3], groups, 2)
+    assert learning.scorers is not second
+
+
+def test_scores_of_maps_that_were_fitted_anew_are_made_anew() -> None:
+    learning = taught(*range(31))  # 248 samples; maps were fitted on 128
+    learn(learning, draw(40, 1))
+    assert not learning.is_due
+    learn(learning, draw(41, 1))  # 256
+    assert learning.is_due
+
+
 def test_arms_outside_the_core_have_no_group_in_a_guess() -> None:
     guess, _ = guessed(taught(0, 1), np.array([3, 0]))
     assert (guess < 0).tolist() == [False, True, True, False]

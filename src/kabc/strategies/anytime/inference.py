@@ -138,6 +138,8 @@ class Inference(State):
         """Guess the partition of the core anew, from samples alone."""
         if self.n_clusters is None or not self.learning.scorers or len(self.asked_about) < self.n_clusters:
             return
+        if self.review.guess is not None and not self.learning.is_due:
+            return
         found = self.learning.guess(self._gains, self.asked_about, self.n_clusters)
         if found is not None:
             guess, odds = found

@@ -32,6 +32,7 @@ _AT_ONCE = 1 << 13  # samples whose features are in memory together
 _IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
 _OVER_CORE = 4  # and at least so many for each sample of the core, which all parts have
 KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
+LEARNT_GROWTH = 1.05  # samples when scores are made anew, over those when they were made before
 _MOST_KEPT = 200  # arms; of more, it would take too much memory
 _SHARPER = 2.0  # how much more those experts count for a guess that have won more
 _LEAST_TRUST = 0.01  # of that in the best one: others are not asked
@@ -68,6 +69,11 @@ class Known:
 def is_fit_due(n_samples: int, n_fitted: int) -> bool:
     """Whether maps are fitted anew: there are twice as many samples as at the last fit."""
     return n_samples >= 2 * n_fitted
+
+
+def is_learnt(n_samples: int, n_learnt: int) -> bool:
+    """Whether there is something new to learn: a few samples more change little."""
+    return n_samples >= LEARNT_GROWTH * n_learnt
 
 
 def is_kept(n_samples: int, n_kept: int) -> bool:
@@ -151,6 +157,8 @@ class Learning:
         self._maps = None if maps is None else tuple(maps)
         self._batches: list[Batch] = []
         self._n_fitted = 0  # samples at the last fit of the maps
+        self._n_learnt = 0  # samples when scores were made last; 0: the maps have changed since
+        self._asked: tuple[Index, Index, int] | None = None  # the core and groups that they were made for
         self._best = 0  # the scorer that is trusted most
         self._grouped: tuple[list[int], int, Index] | None = None  # what `_all_groups` found between two rounds
         self._is_open = True  # whether the last scores had to find their groups by themselves
@@ -207,8 +215,17 @@ class Learning:
             self._kept = {}
         return self._kept
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to guess and to score anew. It depends on the numbers of samples alone."""
+        return is_learnt(self.n_samples, self._n_learnt) or self._is_kept
+
+    @property
+    def _is_kept(self) -> bool:
+        return self._keeps and self._far is None and is_kept(self.n_samples, self._n_kept)
+
     def _keep(self) -> None:
-        if self._keeps and self._far is None and is_kept(self.n_samples, self._n_kept):
+        if self._is_kept:
             self._n_kept = self.n_samples
             self.kept[len(self._batches)] = Known.of(self.learners)
 
@@ -300,7 +317,7 @@ class Learning:
             self._far.add()
         if lesson.refitted:
             self.learners = lesson.refitted
-            self._n_fitted = self.n_samples
+            self._n_fitted, self._n_learnt = self.n_samples, 0
         elif self._far is not None or not lesson.features:
             teach(self.learners, self._known([batch]))
         else:
@@ -309,8 +326,12 @@ class Learning:
     def rescore(self, core: Index, known: Index, n_groups: int, expert: int = 0) -> None:  # (C,), (N,)
         """Fix the scores of the next round; `known` are groups that are taken for granted, -1 where there is none.
 
-        With many arms, those outside the core look to all like they do to this expert.
+        Those of the last round stay until it is time for others, unless something else is known by now. With many arms,
+        those outside the core look to all like they do to this expert.
         """
+        if not self.is_due and self._is_asked_again(core, known, n_groups):
+            return
+        self._asked, self._n_learnt = (core, known.copy(), n_groups), self.n_samples
         self._best = expert // len(SCALES)
         if self._far is not None:
             self._learn_groups(known)
@@ -320,6 +341,12 @@ class Learning:
         self.scorers = tuple(scorers_of(self.learners, core, known, n_groups, groups))
         self._grouped = None
         self._keep()
+
+    def _is_asked_again(self, core: Index, known: Index, n_groups: int) -> bool:  # (C,), (N,)
+        """Whether the last scores were made for the same."""
+        if self._asked is None or self._asked[2] != n_groups:
+            return False
+        return np.array_equal(core, self._asked[0]) and np.array_equal(known, self._asked[1])
 
     def _learn_groups(self, known: Index) -> None:  # (N,)
         """From now on arms whose group has become clear are known by it."""
