@@ -132,7 +132,7 @@ def test_a_study_has_a_place_and_a_name(words: list[str], told: str, kabc: Call,
 
 
 def test_a_raised_budget_lets_the_same_line_go_on(kabc: Call, machines: Path) -> None:
-    line = ("run", machines, "--arm", "machine", "--clusters", 2, "--max-samples", 24, *STUDY)
+    line = ("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 0, "--max-samples", 24, *STUDY)
     assert kabc(*line).code == 3
     assert "more than 8" in kabc("study", "raise-budget", "nightly", 8, *STUDY[:2]).err
     assert "a whole number of samples" in kabc("study", "raise-budget", "nightly", "3x", *STUDY[:2]).err
@@ -154,7 +154,7 @@ def test_a_raised_budget_lets_the_same_line_go_on(kabc: Call, machines: Path) ->
 
 def test_a_worker_draws_what_a_run_has_left(kabc: Call, machines: Path) -> None:
     line = (machines, "--arm", "machine", *STUDY)
-    kabc("run", *line, "--clusters", 2, "--max-samples", 24)
+    kabc("run", *line, "--clusters", 2, "--seed", 0, "--max-samples", 24)
     kabc("study", "raise-budget", "nightly", "none", *STUDY[:2])
     drawn = n_samples()
     worked = kabc("worker", *line)
@@ -168,7 +168,7 @@ def test_a_worker_draws_what_a_run_has_left(kabc: Call, machines: Path) -> None:
 
 def test_mistakes_of_a_worker_are_one_line(kabc: Call, machines: Path) -> None:
     line = (machines, "--arm", "machine", "--storage", "kabc.db")
-    kabc("run", *line, "--study", "nightly", "--clusters", 2, "--max-samples", 24)
+    kabc("run", *line, "--study", "nightly", "--clusters", 2, "--seed", 0, "--max-samples", 24)
     kabc("study", "raise-budget", "nightly", "none", *STUDY[:2])
     for words, told in (
         (["--study", "nigthly"], "did you mean 'nightly'?"),
