@@ -27,9 +27,8 @@ def distinct_sums(
 
     None if this would not be faster. A few rows are enough to decide that.
     """
-    i, i_of = np.unique(pairs[:, 0], return_inverse=True)
-    j, j_of = np.unique(pairs[:, 1], return_inverse=True)
-    arms = [left[a] for a in i] + [right[a] for a in j]
+    i, j = (np.flatnonzero(np.bincount(column)) for column in pairs.T)
+    arms = [left[a] for a in i.tolist()] + [right[a] for a in j.tolist()]
     dtype = np.result_type(*{x.dtype for x in arms})
     row_bytes = dtype.itemsize * arms[0].shape[1]
     # values by calls of the kernel, against values of the loop, if there is one, or by calls too
@@ -46,6 +45,7 @@ def distinct_sums(
     for row, counts in zip(weights, counted, strict=True):
         row[: len(counts)] = counts
     summed = _weighted(kernel, rows, weights[len(i) :])
+    i_of, j_of = (np.searchsorted(used, column) for used, column in zip((i, j), pairs.T, strict=True))
     return _inner(weights[: len(i)], i_of, summed, j_of)
 
 
@@ -55,8 +55,9 @@ def _repeats(arms: Sequence[NDArray[Any]], dtype: np.dtype[Any], most: int) -> b
     size = min(4 * math.isqrt(most), int(ends[-1]))
     chosen = np.sort(np.random.default_rng(0).choice(int(ends[-1]), size, replace=False))
     owner = np.searchsorted(ends, chosen, side="right")
-    rows = (arms[arm][row - ends[arm]] for arm, row in zip(owner, chosen, strict=True))
-    return len({row.astype(dtype).tobytes() for row in rows}) < size
+    places = zip(owner.tolist(), (chosen - ends[owner]).tolist(), strict=True)  # from the end of each arm
+    rows = np.array([arms[arm][row] for arm, row in places], dtype=dtype)
+    return len({row.tobytes() for row in rows}) < size
 
 
 def _count(arm: NDArray[Any], dtype: np.dtype[Any], table: dict[bytes, int], most: int) -> NDArray[np.intp]:

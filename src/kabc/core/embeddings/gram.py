@@ -84,14 +84,17 @@ class GramSums:
         counts = self.counts
         for arms in (i, j):
             means.enough(counts[arms], 1, arms)
-        cross = np.empty((len(i), len(j)))
+        cross, own_rows = np.empty((len(i), len(j))), np.empty(len(i))
         step = max(1, _PAIRS // max(1, len(j)))
         for a in range(0, len(i), step):
             part = i[a : a + step]
-            both = np.concatenate([np.repeat(part, len(j)), part]), np.concatenate([np.tile(j, len(part)), part])
-            sums = self._sums(*both)[: len(part) * len(j)].reshape(len(part), len(j))
-            cross[a : a + step] = sums / (counts[part, None] * counts[None, j])
-        own_rows, own_cols = (self._sums(arms, arms) / counts[arms] ** 2 for arms in (i, j))
+            sums = self._sums(
+                np.concatenate([np.repeat(part, len(j)), part]), np.concatenate([np.tile(j, len(part)), part])
+            )
+            between, own = np.split(sums, [len(part) * len(j)])
+            cross[a : a + step] = between.reshape(len(part), len(j)) / (counts[part, None] * counts[None, j])
+            own_rows[a : a + step] = own / counts[part] ** 2
+        own_cols = own_rows if np.array_equal(i, j) else self._sums(j, j) / counts[j] ** 2
         return means.squared_distances(cross, own_rows, own_cols, i[:, None] == j[None, :])
 
     def _sums(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Array:  # (P,), (P,) -> (P,)
@@ -130,12 +133,17 @@ class GramSums:
     def _recall(self, keys: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:  # (P,) -> (P,), (P, 2)
         known = self._known
         sums, covered = np.zeros(len(keys)), np.zeros((len(keys), 2), dtype=np.int64)
+        if not len(known.keys):
+            return sums, covered
         _, at, found = np.intersect1d(keys, known.keys, assume_unique=True, return_indices=True)
         sums[at], covered[at] = known.sums[found], known.covered[found]
         return sums, covered
 
     def _remember(self, keys: NDArray[np.int64], sums: Array, covered: NDArray[np.int64]) -> None:
         known = self._known
+        if not len(known.keys):
+            self._known = _Known(keys, sums, covered)  # in order already
+            return
         other = ~np.isin(known.keys, keys, assume_unique=True)
         merged = np.concatenate([known.keys[other], keys])
         order = np.argsort(merged)

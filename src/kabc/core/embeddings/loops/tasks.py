@@ -64,11 +64,11 @@ def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iter
     rows, block = min(_PANEL_ROWS, _PANEL_BYTES // (8 * d)), min(_BLOCK_ROWS, _BLOCK_SIZE // d)
     pieces: list[tuple[int, Array]] = []
     held = 0
-    for arm in np.unique(used):
+    for arm in np.flatnonzero(np.bincount(used)).tolist():
         start = 0
         while start < len(arms[arm]):
             piece = arms[arm][start : start + min(block, rows - held)]
-            pieces.append((int(arm), piece))
+            pieces.append((arm, piece))
             start, held = start + len(piece), held + len(piece)
             if held == rows:
                 yield _panel(pieces, len(arms), scale)
@@ -130,7 +130,7 @@ def _run_form(
 ) -> Array:  # (T, 2) -> (T,)
     out = np.empty(len(tasks))
     values = np.cumsum(np.diff(a.starts)[tasks[:, 0]] * np.diff(b.starts)[tasks[:, 1]])
-    batches = 8 * threads if threads > 1 else 1
+    batches = 32 * threads if threads > 1 else 1  # so small that no thread waits long for the last one
     edges = np.searchsorted(values, np.linspace(0, values[-1], batches + 1), side="right")
     edges[-1] = len(tasks)
     depth = a.points.shape[1] + 2
