@@ -95,7 +95,8 @@ class Away:
             if len(self._running) >= (self._limit if slots is None else min(self._limit, self._pace.chunks(slots))):
                 return
             many = slots is not None and self._limit > 1
-            chunk = self._next_chunk(self._pace.draws(len(self._idle), slots or 1) if many else 1)
+            under_way = sum(map(len, self._running.values()))
+            chunk = self._next_chunk(self._pace.draws(len(self._idle), under_way, slots or 1) if many else 1)
             arms = self._sources.arms if engine.shares_memory else self._sources.dumped
             try:
                 task = engine.send(arms, [self._shift.job(ticket) for _, ticket in chunk])

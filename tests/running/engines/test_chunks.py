@@ -66,20 +66,30 @@ def test_rows_are_counted_where_they_are_drawn() -> None:
 
 def test_the_first_draws_go_alone_and_quick_ones_together() -> None:
     pace = Pace()
-    assert pace.draws(1000, 4) == 1 and pace.chunks(4) == 4
+    assert pace.draws(1000, 0, 4) == 1 and pace.chunks(4) == 4
     pace.heard(1, 0.005)
-    assert 20 <= pace.draws(1000, 4) <= 100  # 0.1 to 0.5 seconds
+    assert 20 <= pace.draws(1000, 0, 4) <= 100  # 0.1 to 0.5 seconds
     assert pace.chunks(4) == 8
 
 
 def test_slow_draws_go_one_at_a_time_to_those_who_are_idle() -> None:
     pace = Pace()
     pace.heard(1, 120.0)
-    assert pace.draws(1000, 4) == 1 and pace.chunks(4) == 4
+    assert pace.draws(1000, 0, 4) == 1 and pace.chunks(4) == 4
 
 
 def test_few_draws_are_shared_out_evenly() -> None:
     pace = Pace()
     pace.heard(100, 0.001)
-    assert pace.draws(10, 4) == 3
-    assert pace.draws(10**6, 4) == 1000
+    assert pace.draws(10, 0, 4) == pace.draws(7, 3, 4) == pace.draws(1, 9, 4) == 3
+    assert pace.draws(10**6, 0, 4) == 1000
+
+
+def test_chunks_become_smaller_until_sending_them_would_take_longer_than_drawing() -> None:
+    pace, waiting, sizes = Pace(), 400, []
+    pace.heard(1, 0.005)
+    while waiting:
+        sizes.append(min(waiting, pace.draws(waiting, 400 - waiting, 4)))
+        waiting -= sizes[-1]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] >= 20 and min(sizes[:-1]) == 10  # 50 ms

@@ -22,7 +22,7 @@ from kabc.core.samples import as_rows, two_dimensional
 from kabc.running.loop import one_blas_thread
 from kabc.study.tickets import rng_of
 
-_CHUNK_SECONDS = 0.25  # of drawing: much more than sending it takes, and short enough to share out the work
+_CHUNK_SECONDS = 0.05, 0.25  # of drawing: more than sending it takes, and short enough to share out the work
 _MOST_DRAWS = 1000  # in one chunk
 _QUICK_SECONDS = 1.0  # a worker that draws longer has no next chunk waiting: somebody else could be idle
 
@@ -138,9 +138,14 @@ class Pace:
         """How many chunks may be under way: one more for each slot if draws are quick, so that none waits for us."""
         return 2 * slots if self._seconds is not None and self._seconds < _QUICK_SECONDS else slots
 
-    def draws(self, waiting: int, slots: int) -> int:
-        """How many draws form the next chunk. Those that wait are shared out evenly."""
+    def draws(self, waiting: int, under_way: int, slots: int) -> int:
+        """How many draws form the next chunk: an even share of those that wait.
+
+        Shares become smaller towards the end, so that all workers end together. But none is so small that sending it
+        takes longer than drawing it, unless there are too few draws for all workers.
+        """
         if self._seconds is None:
             return 1
-        fitting = int(min(_MOST_DRAWS, _CHUNK_SECONDS / max(self._seconds, 1e-9)))
-        return max(1, min(fitting, -(-waiting // slots)))
+        least, most = (int(min(_MOST_DRAWS, seconds / max(self._seconds, 1e-9))) for seconds in _CHUNK_SECONDS)
+        share, of_all = -(-waiting // slots), -(-(waiting + under_way) // slots)
+        return max(1, min(most, max(share, min(least, of_all))))
