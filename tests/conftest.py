@@ -52,3 +52,8 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         Stepwise.ask = ask  # type: ignore[method-assign]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """For `-n auto`: half as many again as processors, as a third of the time tests wait for servers and clocks."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
