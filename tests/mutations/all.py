@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations import (
     answers,
     anytime,
+    doubts,
     evidence,
     gate,
     outliers,
@@ -20,6 +21,7 @@ MUTANTS = (
     *sameness.MUTANTS,
     *answers.MUTANTS,
     *anytime.MUTANTS,
+    *doubts.MUTANTS,
     *peers_by_means.MUTANTS,
     *peers_by_tests.MUTANTS,
     *tolerances.MUTANTS,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kabc.strategies.anytime import learning
+from kabc.strategies.anytime import learning, teaching
 
 
 @pytest.fixture(scope="session")
@@ -40,6 +40,6 @@ def client(connected: Any) -> Any:
 @pytest.fixture(params=[2000, 10], ids=["few arms", "many arms"])
 def small_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "_IN_PART", 12)
-    monkeypatch.setattr(learning, "_AT_ONCE", 12)
+    monkeypatch.setattr(teaching, "AT_ONCE", 12)
     monkeypatch.setattr(learning, "_OVER_CORE", 1)
     monkeypatch.setattr(learning, "_MANY", request.param)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kabc
-from kabc.strategies.anytime import learning
+from kabc.strategies.anytime import learning, teaching
 from kabc.study.freeze import freeze, thaw
 
 N_ARMS = 66
@@ -46,7 +46,7 @@ def test_parts_can_be_computed_anywhere_and_in_any_order(many: int, monkeypatch:
     monkeypatch.setattr(learning, "_MANY", many)
     at_once = played(None)
     monkeypatch.setattr(learning, "_IN_PART", 12)
-    monkeypatch.setattr(learning, "_AT_ONCE", 12)
+    monkeypatch.setattr(teaching, "AT_ONCE", 12)
     monkeypatch.setattr(learning, "_OVER_CORE", 1)
     n_parts = 0
 

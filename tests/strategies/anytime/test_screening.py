@@ -15,7 +15,7 @@ from kabc.core.scores.maps import Scaled
 from kabc.strategies.anytime import screening
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.core import Core
-from kabc.strategies.anytime.learning import moments_of, teach
+from kabc.strategies.anytime.teaching import moments_of, teach
 
 RUNS = 300 if os.environ.get("KABC_FUZZ") == "100" else 20
 

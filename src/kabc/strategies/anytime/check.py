@@ -30,8 +30,8 @@ from kabc.core.scores.maps import FeatureMap
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.doubts import LIMIT, NOTHING, Doubt
-from kabc.strategies.anytime.learning import Known
 from kabc.strategies.anytime.shuffles import Shuffles
+from kabc.strategies.anytime.teaching import Known
 
 Verdict = Literal["passed", "open", "doubtful"]
 

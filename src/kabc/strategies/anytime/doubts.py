@@ -31,8 +31,8 @@ from kabc.core.scores.discriminant import RIDGES, Moments
 from kabc.core.scores.maps import FeatureMap, all_features
 from kabc.core.scores.paired import centred
 from kabc.strategies.anytime.batches import Batch
-from kabc.strategies.anytime.learning import Known, fitted_maps, is_fit_due, is_kept, moments_of, teach
 from kabc.strategies.anytime.splits import KINDS, Splits, guessed
+from kabc.strategies.anytime.teaching import Known, fitted_maps, is_fit_due, is_kept, moments_of, teach
 
 LIMIT = 20.0  # evidence: a right K is ever doubted with probability at most 1/20 (Proposition 17.3)
 _SCALES = (0.1, 0.3, 1.0)  # of a score: guesses from few samples in many dimensions are too sure

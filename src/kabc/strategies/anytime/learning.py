@@ -18,21 +18,28 @@ import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
 from kabc.core.evidence.blocks import Block
-from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, Space, groups_of, products_of, scorers_of, who_drew
+from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, groups_of, products_of, scorers_of
 from kabc.core.scores.grouping import likeliest, likeliest_in_all
-from kabc.core.scores.maps import Averaged, FeatureMap, all_features, all_fitted, default_maps
-from kabc.core.scores.paired import PairedMoments, centred, in_matches
+from kabc.core.scores.maps import FeatureMap
+from kabc.core.scores.paired import centred, in_matches
+from kabc.strategies.anytime import teaching
 from kabc.strategies.anytime.batches import Batch
 from kabc.strategies.anytime.far import FarArms
 from kabc.strategies.anytime.outside import Scoring
+from kabc.strategies.anytime.teaching import (
+    Known,
+    fitted_maps,
+    is_fit_due,
+    is_kept,
+    is_learnt,
+    moments_of,
+    seen_by,
+    teach,
+)
 
 _MANY = 2_000  # arms; of more, those outside the core are not remembered one by one
-_MOST_FITTED = 200_000  # samples that feature maps are fitted on
-_AT_ONCE = 1 << 13  # samples whose features are in memory together
 _IN_PART = 1 << 11  # samples of arms outside the core that are bet together: what is made of them is much larger
 _OVER_CORE = 4  # and at least so many for each sample of the core, which all parts have
-KEPT_GROWTH = 1.4  # samples when what learners know is kept, over those when it was kept before
-LEARNT_GROWTH = 1.05  # samples when scores are made anew, over those when they were made before
 _MOST_KEPT = 200  # arms; of more, it would take too much memory
 _SHARPER = 2.0  # how much more those experts count for a guess that have won more
 _LEAST_TRUST = 0.01  # of that in the best one: others are not asked
@@ -49,85 +56,6 @@ class Lesson:
     batch: Batch
     features: tuple[Array, ...]  # (n, D) for each learner; empty where there are too many samples
     refitted: tuple[Moments, ...]  # learners with new maps that know this batch already; empty if it is too early
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Known:
-    """What all learners knew at some time."""
-
-    maps: tuple[FeatureMap, ...]
-    spaces: tuple[Sequence[Space], ...]  # of each learner
-    counts: Array  # (N,), samples of each arm
-
-    @classmethod
-    def of(cls, learners: Sequence[Moments]) -> Known:
-        """What they know now. All have seen the same samples."""
-        maps, spaces = tuple(one.map for one in learners), tuple(one.spaces() for one in learners)
-        return cls(maps, spaces, learners[0].counts.copy())
-
-
-def is_fit_due(n_samples: int, n_fitted: int) -> bool:
-    """Whether maps are fitted anew: there are twice as many samples as at the last fit."""
-    return n_samples >= 2 * n_fitted
-
-
-def is_learnt(n_samples: int, n_learnt: int) -> bool:
-    """Whether there is something new to learn: a few samples more change little."""
-    return n_samples >= LEARNT_GROWTH * n_learnt
-
-
-def is_kept(n_samples: int, n_kept: int) -> bool:
-    """Whether it is time to look at what the learners know, for doubts about K."""
-    return n_samples >= KEPT_GROWTH * n_kept
-
-
-def fitted_maps(past: Array, maps: Sequence[FeatureMap] | None, block: int) -> tuple[FeatureMap, ...]:  # (n, block x d)
-    """These maps, or the usual ones, fitted on samples so far; features are averaged over a block."""
-    chosen = default_maps(past.shape[1] // block) if maps is None else maps
-    if len(past) > _MOST_FITTED:
-        past = past[np.linspace(0, len(past) - 1, _MOST_FITTED).astype(np.intp)]
-    return all_fitted([Averaged(one, block) for one in chosen] if block > 1 else chosen, past)
-
-
-def moments_of(fitted: FeatureMap, n_arms: int, paired: bool, before: Moments | None = None) -> Moments:
-    """A learner that knows nothing yet, and takes the place of the one `before`."""
-    whole = before is not None and before.is_whole
-    return PairedMoments(fitted, n_arms, whole=whole) if paired else Moments(fitted, n_arms, whole=whole)
-
-
-def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Sequence[Array] | None = None) -> None:
-    """Have learners absorb these rounds; `features` (n, D) are those of each learner, where they are known."""
-    n_samples = sum(len(batch.samples) for batch in batches)
-    if features is None and n_samples > _AT_ONCE and not learners[0].by_round:
-        for samples, arms in _pieces(batches):
-            for learner, values in zip(learners, seen_by(learners, samples), strict=True):
-                learner.absorb(values, arms)
-        return
-    if features is None:
-        features = seen_by(learners, np.concatenate([batch.samples for batch in batches]))
-    if learners[0].by_round:
-        ends = np.cumsum([len(batch.samples) for batch in batches])
-        for learner, values in zip(learners, features, strict=True):
-            for some, batch in zip(np.split(values, ends[:-1]), batches, strict=True):
-                learner.absorb(some, batch.owners)
-        return
-    arms = np.concatenate([batch.owners for batch in batches])
-    drawn = who_drew(arms, len(learners[0].counts))
-    for learner, values in zip(learners, features, strict=True):
-        learner.absorb(values, arms, drawn)
-
-
-def _pieces(batches: Sequence[Batch]) -> Iterator[tuple[Array, Index]]:  # (n, d), (n,)
-    """All samples with their arms, so many at a time that their features fit into memory."""
-    for batch in batches:
-        owners = batch.owners
-        for start in range(0, len(owners), _AT_ONCE):
-            yield batch.samples[start : start + _AT_ONCE], owners[start : start + _AT_ONCE]
-
-
-def seen_by(learners: Sequence[Moments], samples: Array) -> tuple[Array, ...]:  # (n, d) -> (n, D) each
-    """The features of the samples as each learner sees them."""
-    return all_features([learner.map for learner in learners], samples)
 
 
 class Learning:
@@ -240,7 +168,7 @@ class Learning:
         Unless it is to be `whole`, the features of many samples are left out. Maps of your own may fail, and matched
         samples are scored together: they see all of it at once.
         """
-        many = _AT_ONCE if self._far is None else _IN_PART  # with far arms, features are used once
+        many = teaching.AT_ONCE if self._far is None else _IN_PART  # with far arms, features are used once
         whole = whole or len(batch.samples) <= many or self._maps is not None or self.paired
         return Lesson(batch, seen_by(self.learners, batch.samples) if whole else (), self._refitted(batch))
 
@@ -364,7 +292,7 @@ class Learning:
         new = np.isin(np.arange(len(self.counts)), self._far.unheard(self.counts))
         learner, scorer = self.learners[self.trusted_map], self.scorers[self._best]
         for batch in self._batches if new.any() else ():
-            places, step = np.flatnonzero(new[batch.arms]), max(1, _AT_ONCE // int(batch.counts.max()))
+            places, step = np.flatnonzero(new[batch.arms]), max(1, teaching.AT_ONCE // int(batch.counts.max()))
             for start in range(0, len(places), step):
                 part = batch.part(places[start : start + step])
                 self._far.note(part.arms, part.sums(scorer.scores(*seen_by([learner], part.samples))))

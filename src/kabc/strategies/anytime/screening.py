@@ -23,7 +23,7 @@ import numpy as np
 from kabc.core.arrays import Array, Counts, Index, Mask
 from kabc.core.scores.discriminant import RIDGES, Moments, Space
 from kabc.strategies.anytime.batches import Batch
-from kabc.strategies.anytime.learning import seen_by
+from kabc.strategies.anytime.teaching import seen_by
 
 FIRST = 4  # samples of each arm outside at the first look
 MOST = 4  # looks end when they have this part of the samples of the core: a quarter

@@ -22,8 +22,8 @@ import numpy as np
 from kabc.core.arrays import Array, Index
 from kabc.core.scores.maps import FeatureMap, all_features
 from kabc.strategies.anytime.batches import Batch
-from kabc.strategies.anytime.learning import fitted_maps
 from kabc.strategies.anytime.spreads import Spreads
+from kabc.strategies.anytime.teaching import fitted_maps
 
 LOOKS = (6, 8, 11, 15, 20, 27, 36, 48)  # samples of each arm
 LEVELS = (1 / 64, 1 / 256, 1 / 1024)  # of p, each with the same share

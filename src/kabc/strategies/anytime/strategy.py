@@ -14,9 +14,10 @@ Without K there is only the core, with all arms, and no guess. The run stops whe
 nothing new is being learned (`stalling.py`).
 
 Arms that cannot be drawn any more are set aside (docs/theory.md, section 18; `representatives.py`, `relief.py`).
-`inference.py` holds both phases together, with the books in `state.py`. They use `learning.py` (what experts know),
-`wealth.py` (evidence against pairs) and `shares.py` (how delta is spent). It stops when one partition into K groups is
-left: a claim is proven, or the pairs told apart force it (kabc.core.partitions.forced).
+`inference.py` holds both phases together, with the books in `state.py`. They use `learning.py` (what experts know;
+`teaching.py` how they get to know it), `wealth.py` (evidence against pairs) and `shares.py` (how delta is spent). It
+stops when one partition into K groups is left: a claim is proven, or the pairs told apart force it
+(kabc.core.partitions.forced).
 """
 
 from __future__ import annotations
