@@ -11,8 +11,9 @@ demo: $(READY)
 test: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-# the long form of all fuzzers, of the tests of stores and clusters, and of accidents of studies
+# the long form of all fuzzers, of the tests of stores and clusters (Ray too, which is large), and of accidents of studies
 soak: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[all,ray]"
 	KABC_FUZZ=100 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz tests/storage tests/chaos tests/running/engines -n auto --dist worksteal
 
 coverage: $(READY)

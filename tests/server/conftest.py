@@ -18,7 +18,7 @@ def folder() -> Iterator[Path]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served() -> Iterator[Served]:
     """A server with two studies: number 1 has ended, number 2 was stopped after its third round and goes on.
 

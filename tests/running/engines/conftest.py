@@ -1,4 +1,4 @@
-"""A real cluster of Dask on this machine, made once."""
+"""A real cluster of Dask, made once for the tests of this folder: even if idle, it takes a fifth of a processor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from kabc.strategies.anytime import learning, teaching
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Any]:
     distributed: Any = pytest.importorskip("distributed")
     dask: Any = pytest.importorskip("dask")
@@ -24,7 +24,7 @@ def cluster() -> Iterator[Any]:
             found.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def connected(cluster: Any) -> Iterator[Any]:
     distributed: Any = pytest.importorskip("distributed")
     with distributed.Client(cluster) as found:
