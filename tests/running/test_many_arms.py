@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-N_ARMS = 10_000
-MB = 300  # a matrix of all pairs takes 100 as yes or no, 800 as numbers; all below takes about 250
+N_ARMS = 20_000
+MB = 500  # a matrix of all pairs takes 400 as yes or no, 3,200 as numbers; all below takes about 340
 
 CHILD = """
 import json, resource, sys
@@ -77,6 +77,6 @@ def test_many_arms_are_grouped_looked_at_reported_saved_and_served_within_a_memo
     assert found["per_arm"] < 12
     assert found["forecast"] > 0
     assert not any(found["told"][i][i] for i in range(5))
-    assert "10,000 arms" in found["said"]
+    assert "20,000 arms" in found["said"]
     assert 100_000 < found["report"] < 500 * N_ARMS  # so much for each arm, not for each pair
     assert all(length < 500 * N_ARMS for length in found["lengths"].values())
