@@ -18,6 +18,9 @@ import numpy as np
 import pytest
 
 import kabc as package
+from kabc.cli.show import written
+from kabc.running.interrupts import Interrupts
+from kabc.running.progress import Ticker
 from tests.cli.conftest import Call
 from tests.processes import running
 
@@ -169,6 +172,43 @@ def test_a_second_signal_gives_the_file_up_and_says_so(machines: Path, tmp_path:
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 2
     assert f"kabc: error: interrupted; not written: {pipe}" in err.read_text()
+
+
+@pytest.mark.parametrize("second", [True, False])
+def test_a_library_that_hides_the_second_signal_does_not_hide_it_from_the_user(second: bool) -> None:
+    def write(path: str) -> None:
+        try:
+            if second:
+                os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as hidden:
+            raise ValueError("a literal could not be built") from hidden
+        raise ValueError("a literal is wrong")
+
+    with Interrupts(Ticker(False)) as interrupts:
+        with pytest.raises(KeyboardInterrupt):  # the run is interrupted, then comes its answer
+            os.kill(os.getpid(), signal.SIGINT)
+        interrupts.over()
+        os.kill(os.getpid(), signal.SIGINT)
+        if second:
+            with pytest.raises(KeyboardInterrupt):
+                written("saved", "a.json", write, interrupts, as_json=True)
+        else:
+            problem = written("saved", "a.json", write, interrupts, as_json=True)
+            assert problem == "cannot write 'a.json': ValueError: a literal is wrong"
+
+
+def test_a_second_signal_gives_the_file_of_odd_ones_up_and_says_so(machines: Path, tmp_path: Path) -> None:
+    pipe, out, err = tmp_path / "pipe", tmp_path / "out", tmp_path / "err"
+    os.mkfifo(pipe)
+    with out.open("w") as stdout, err.open("w") as stderr:
+        words = ["outliers", machines, "--arm", "machine", "--values", "vibration", "--tolerance", "20%", "--seed", "1"]
+        with running([SCRIPT, *words, "--save", pipe], stdout=stdout, stderr=stderr, env=ENV) as process:
+            until(lambda: out.read_text())
+            process.send_signal(signal.SIGINT)
+            until(lambda: "interrupt again" in err.read_text())
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 2
+    assert err.read_text().endswith(f"kabc: error: interrupted; not written: {pipe}\n")
 
 
 @pytest.mark.parametrize("how", SIGNALS)

@@ -17,6 +17,7 @@ from kabc.config.errors import ConfigError
 if TYPE_CHECKING:
     from kabc.config.models import Config
     from kabc.results.outliers import OutliersResult
+    from kabc.running.interrupts import Interrupts
 
 # settings of a file that outliers has not
 _OF_RUN = (
@@ -96,7 +97,7 @@ def outliers(
         interrupts.over()
         code = exits.UNDECIDED if failed is not None else exits.of_odd_ones(result)
         problem = exits.printed(lambda: print_odd_ones(result, as_json=as_json))
-        problem = problem or _saved(result, settings.save, as_json)
+        problem = problem or _saved(result, settings.save, interrupts, as_json)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)
@@ -148,11 +149,14 @@ def _found(config: Config, fdr: float, quiet: bool) -> OutliersResult:
         )
 
 
-def _saved(result: OutliersResult, path: str | None, as_json: bool) -> str:
+def _saved(result: OutliersResult, path: str | None, interrupts: Interrupts, as_json: bool) -> str:
     """Write the answer, and say so; why it could not be written, or empty."""
     from kabc.cli.show import written
 
-    return "" if path is None else written("saved", path, result.save, as_json=as_json)
+    try:
+        return "" if path is None else written("saved", path, result.save, interrupts, as_json=as_json)
+    except KeyboardInterrupt:  # for the second time
+        return f"interrupted; not written: {path}"
 
 
 def print_odd_ones(result: OutliersResult, *, as_json: bool) -> None:

@@ -53,7 +53,7 @@ def answered(
         if isinstance(failed, SettingsError) and not result.rounds:
             # the first samples show that the settings do not fit them: there is no answer to deliver
             raise SettingsError(failed.what) from failed
-        code = deliver(call.recorded(result), outputs, look)
+        code = deliver(call.recorded(result), outputs, look, interrupts)
         if failed is not None:
             if debug:
                 traceback.print_exception(failed)

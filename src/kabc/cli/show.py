@@ -15,7 +15,7 @@ from kabc.core.errors import KabcError, SettingsError
 from kabc.core.words import shown
 from kabc.results.values import Result
 from kabc.results.words import certificate, text
-from kabc.running.interrupts import command_interrupts
+from kabc.running.interrupts import Interrupts, command_interrupts
 from kabc.running.progress import Ticker
 
 _ADVICE = ("note: ", "failure: ", "  - note: ", "Answer: ", "old: ", "new: ")  # how lines begin that say what to do
@@ -38,7 +38,7 @@ class Look:
         return cls(as_json, evidence, certificate, everyone)
 
 
-def deliver(result: Result, outputs: Outputs, look: Look) -> int:
+def deliver(result: Result, outputs: Outputs, look: Look, interrupts: Interrupts) -> int:
     """Print the answer, then write the files. What happens to a file does not take the answer away."""
     problems: list[str] = []
     files = outputs.writers()
@@ -46,7 +46,7 @@ def deliver(result: Result, outputs: Outputs, look: Look) -> int:
     try:
         problems.append(exits.printed(lambda: _print_answer(result, outputs, look)))
         for name, path, write in files:
-            problems.append(written(name, path, partial(write, result), as_json=look.as_json))
+            problems.append(written(name, path, partial(write, result), interrupts, as_json=look.as_json))
             left.remove(path)
     except KeyboardInterrupt:  # for the second time
         problems.append(f"interrupted; not written: {', '.join(left)}" if left else "interrupted")
@@ -55,9 +55,12 @@ def deliver(result: Result, outputs: Outputs, look: Look) -> int:
     return exits.BAD_INPUT if any(problems) else exits.of_result(result)
 
 
-def written(name: str, path: str, write: Callable[[str], None], *, as_json: bool) -> str:
+def written(name: str, path: str, write: Callable[[str], None], interrupts: Interrupts, *, as_json: bool) -> str:
     """Write a file, and say so; why it could not be written, or empty."""
-    return _problem(path, write) or _note(name, path, as_json)
+    problem = _problem(path, write)
+    if problem and interrupts.given_up:  # pydantic, for one, turns a KeyboardInterrupt into an error of its own
+        raise KeyboardInterrupt
+    return problem or _note(name, path, as_json)
 
 
 def _problem(path: str, write: Callable[[str], None]) -> str:
@@ -141,7 +144,7 @@ def show_it(path: Path, report: str | None, look: Look, *, title: str | None = N
     result = loaded(read, where)
     with command_interrupts(Ticker(True), to_the_end=last) as interrupts:
         interrupts.over()
-        return deliver(result, outputs, look)
+        return deliver(result, outputs, look, interrupts)
 
 
 def _show_odd_ones(read: dict[str, Any], where: str, look: Look, report: str | None) -> int:

@@ -83,7 +83,7 @@ def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call
         if not quiet and study.status != "ended":
             exits.warn([f"study {name!r} is {study.status}: this is the answer so far"])
         interrupts.over()
-        return deliver(found, outputs, look)
+        return deliver(found, outputs, look, interrupts)
 
 
 def raise_it(storage: Storage, name: str, given: str, *, as_json: bool) -> int:

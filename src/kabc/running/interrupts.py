@@ -36,6 +36,7 @@ class Interrupts:
         self._show, self._all = show, all_signals
         self._usual: dict[signal.Signals, Any] = {}
         self._over = self._noted = False
+        self.given_up = False  # a second signal came: leave without the answer
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():  # only there may signals be handled
@@ -66,6 +67,7 @@ class Interrupts:
             self._noted = True
             _say(self._show, "interrupted: the answer is coming; interrupt again to leave without it")
         else:
+            self.given_up = self._noted
             raise KeyboardInterrupt
 
 
