@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import subprocess
 import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -34,6 +39,71 @@ def test_results_do_not_depend_on_the_number_of_threads() -> None:
     one, *others = (loops.sums(how, arms, arms, everyone(4), threads) for threads in (1, 2, 5))
     assert one is not None
     assert all(other is not None and (other == one).all() for other in others)
+
+
+@pytest.mark.parametrize("d", [1, 2, 12])
+def test_blocks_of_every_small_size_and_arms_given_twice_change_nothing(d: int) -> None:
+    from kabc.core.embeddings import loops
+
+    arms = normal(7, (*range(1, 36), 127, 128, 129, 137), d)
+    how = loops.recipe(Gaussian(2.0))
+    assert how is not None
+    found = loops.sums(how, arms, arms, everyone(len(arms)))
+    again = loops.sums(how, arms, list(arms), everyone(len(arms)))
+    assert found is not None and again is not None
+    assert (found == again).all()
+    assert np.allclose(found, double_sums(Gaussian(2.0), arms, arms), rtol=1e-6)
+
+
+def test_calls_from_many_threads_and_a_forked_process_get_the_same_sums() -> None:
+    from kabc.core.embeddings import loops
+
+    arms = normal(5, (300, 5, 400, 64), 3)
+    how = loops.recipe(Gaussian(3.0))
+    assert how is not None
+
+    def found(_: int = 0) -> bytes:
+        sums = loops.sums(how, arms, arms, everyone(4), 2)
+        assert sums is not None
+        return sums.tobytes()
+
+    once = found()
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(found, range(64))) == {once}
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads is what is tested
+        child = os.fork()
+    if not child:
+        signal.alarm(30)  # if it waits for a thread that is not there
+        os.write(writer, found())
+        os._exit(threading.active_count() != 2)  # with a thread of its own: the others are gone
+    assert os.waitpid(child, 0) == (child, 0)
+    assert os.read(reader, len(once)) == once
+    os.close(reader)
+    os.close(writer)
+
+
+def test_an_interrupt_stops_the_other_threads_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kabc.core.embeddings import loops
+    from kabc.core.embeddings.loops import tasks
+
+    begun: list[int] = []
+
+    def slow(*given: Any) -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        begun.append(given[6])
+        time.sleep(0.02)
+
+    monkeypatch.setattr(tasks, "run", slow)
+    arms = normal(5, (20,) * 20, 3)
+    how = loops.recipe(Gaussian(3.0))
+    assert how is not None
+    with pytest.raises(KeyboardInterrupt):
+        loops.sums(how, arms, arms, everyone(20), 2)
+    tasks._helpers(1, os.getpid()).submit(int).result()  # comes after the work that was left
+    assert len(begun) < 10  # of 64 batches
 
 
 def test_small_panels_and_short_lists_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ class GramSums:
         _same_columns([*self._samples, *samples])
         new = copy.copy(self)
         new._samples = [_joined(old, more) for old, more in zip(self._samples, samples, strict=True)]
-        new._diagonal = self._diagonal + [self.kernel.diagonal(x).sum() if len(x) else 0.0 for x in samples]
+        new._diagonal = self._diagonal + _diagonals(self.kernel, samples)
         return new
 
     def variances(self) -> Array:  # (N,)
@@ -113,6 +113,8 @@ class GramSums:
         self, pairs: NDArray[np.int64], covered: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> Array:  # (P, 2), (P, 2), (P, 2) -> (P,)
         """What new samples add to sums: new x all and old x new."""
+        if not covered.any():
+            return block_sums(self.kernel, self._samples, self._samples, pairs, self.engine)
         (i, j), (old_i, old_j) = pairs.T, covered.T
         width = int(counts.max()) + 1
         heads = self.n_arms * width  # keys of rows from `cut` on come first, then those of rows before it
@@ -152,6 +154,13 @@ class GramSums:
             np.concatenate([known.sums[other], sums])[order],
             np.concatenate([known.covered[other], covered])[order],
         )
+
+
+def _diagonals(kernel: Kernel, samples: Sequence[NDArray[Any]]) -> Array:  # arrays (m_i, d) -> (N,)
+    """Sums of g(x, x)."""
+    if kernel.translation_invariant:  # they are all equal
+        return kernel.supremum * np.array([len(x) for x in samples])
+    return np.array([kernel.diagonal(x).sum() if len(x) else 0.0 for x in samples])
 
 
 def _joined(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:

@@ -18,39 +18,46 @@ _MOST = 1e12  # largest coordinate in a dot product: squares do not overflow, an
 
 
 @compiled()
-def _pack(points: Any, start: int, n: int, centre: Any, out: Any, width: int, left: bool, dot: bool) -> None:
-    """Rows of points in tiles: out[(tile * D + k) * width + row]. Rows far away fill up the last tile.
+def _pack(points: Any, at: int, n: int, centre: Any, out: Any, width: int, left: bool, dot: bool) -> None:
+    """n rows in tiles: out[(tile * D + k) * width + row]. Points far away fill up the last tile.
 
-    For dot products the left rows are (-2 x, |x|^2, 1) and the right ones (y, 1, |y|^2). Their product is t.
+    The rows begin at points[at], in groups as `arrange` made them. For dot products the left rows are (-2 x, |x|^2, 1)
+    and the right ones (y, 1, |y|^2). Their product is t.
     """
-    d = points.shape[1]
+    d = len(centre)
     depth = d + 2 if dot else d
-    for row in range(n):
-        first = row // width * depth * width + row % width
-        if not dot:
-            for k in range(d):
-                out[first + k * width] = points[start + row, k] - centre[k]
-            continue
-        squares, factor = 0.0, -2.0 if left else 1.0
+    factor = out.dtype.type(-2.0 if left else 1.0)
+    far = out.dtype.type(0.0 if dot else (_FAR if left else -_FAR))
+    ones, norms = (d + 1, d) if left else (d, d + 1)
+    squares = np.empty(TILE_ROWS)
+    for first in range(0, -(-n // width) * width, TILE_ROWS):
+        rows = min(max(n - first, 0), TILE_ROWS)
+        place = first // width * width * depth + first % width
+        squares[:] = 0.0
         for k in range(d):
-            # rounded before squaring, so t is a true distance
-            rounded = out.dtype.type(min(max(points[start + row, k] - centre[k], -_MOST), _MOST))
-            squares += np.float64(rounded) * np.float64(rounded)
-            out[first + k * width] = factor * rounded
-        out[first + d * width] = squares if left else 1.0
-        out[first + (d + 1) * width] = 1.0 if left else squares
-    for row in range(n, -(-n // width) * width):
-        first = row // width * depth * width + row % width
-        for k in range(d):
-            out[first + k * width] = 0.0 if dot else (_FAR if left else -_FAR)
+            # unsigned: an index that could be negative is counted from the end, and such loads are one by one
+            source, to = np.uint64(at + first * d + k * rows), np.uint64(place + k * width)
+            if dot:
+                for row in range(np.uint64(rows)):
+                    # rounded before squaring, so t is a true distance
+                    rounded = out.dtype.type(min(max(points[source + row] - centre[k], -_MOST), _MOST))
+                    squares[row] += np.float64(rounded) * np.float64(rounded)
+                    out[to + row] = factor * rounded
+            else:
+                for row in range(np.uint64(rows)):
+                    out[to + row] = points[source + row] - centre[k]
+            for row in range(np.uint64(rows), np.uint64(TILE_ROWS)):
+                out[to + row] = far
         if dot:
-            out[first + d * width] = _MOST * _MOST if left else 1.0
-            out[first + (d + 1) * width] = 1.0 if left else _MOST * _MOST
+            squares[rows:] = _MOST * _MOST
+            for row in range(TILE_ROWS):
+                out[place + ones * width + row] = 1.0
+                out[place + norms * width + row] = squares[row]
 
 
 @compiled(cache=True)
 def run(
-    left: Any,  # (rows, d) float64, scaled
+    left: Any,  # (rows * d,) float64, from `arrange`
     left_starts: Any,  # (blocks + 1,)
     right: Any,
     right_starts: Any,
@@ -66,19 +73,19 @@ def run(
     profile: int,
 ) -> None:
     """Sums of tasks first to last - 1. The caller provides the buffers for packed rows and tiles."""
-    dot = form == DOT
-    depth = right.shape[1] + 2 if dot else right.shape[1]
+    dot, d = form == DOT, centres.shape[1]
+    depth = d + 2 if dot else d
     packed = -1
     for task in range(first, last):
         i, j = tasks[task]
         n_right = right_starts[j + 1] - right_starts[j]
         if j != packed:
-            _pack(right, right_starts[j], n_right, centres[j], y, TILE_COLUMNS, False, dot)
+            _pack(right, right_starts[j] * d, n_right, centres[j], y, TILE_COLUMNS, False, dot)
             packed = j
         total = 0.0
         for start in range(left_starts[i], left_starts[i + 1], STRETCH_ROWS):
             n_left = min(STRETCH_ROWS, left_starts[i + 1] - start)
-            _pack(left, start, n_left, centres[j], x, TILE_ROWS, True, dot)
+            _pack(left, start * d, n_left, centres[j], x, TILE_ROWS, True, dot)
             tiles = -(-n_left // TILE_ROWS)
             for strip in range(-(-n_right // TILE_COLUMNS)):
                 at = strip * depth * TILE_COLUMNS
@@ -95,19 +102,29 @@ def run(
 
 
 @compiled(cache=True)
-def measure(points: Any, starts: Any, centres: Any, radii: Any) -> None:
-    """Centre (mean) of each block and the largest distance from it. The distance is infinite if numbers overflow."""
+def arrange(rows: Any, starts: Any, scale: float, points: Any, centres: Any, radii: Any) -> None:
+    """Scaled rows of blocks, in groups of as many as a tile has; centres (means), and the largest distance from each.
+
+    The numbers of a group are in order of columns, so that those of one column lie side by side. A distance is infinite
+    if numbers overflow.
+    """
+    d = rows.shape[1]
     for block in range(len(radii)):
+        first, n = starts[block], starts[block + 1] - starts[block]
+        share = 1 / n
         centres[block] = 0.0
-        n = starts[block + 1] - starts[block]
-        for row in range(starts[block], starts[block + 1]):
-            for k in range(points.shape[1]):
-                centres[block, k] += points[row, k] / n
+        for row in range(n):
+            group = row // TILE_ROWS * TILE_ROWS
+            size = min(TILE_ROWS, n - group)
+            for k in range(d):
+                number = rows[first + row, k] * scale
+                points[(first + group) * d + k * size + row - group] = number
+                centres[block, k] += number * share
         largest, total = 0.0, 0.0
-        for row in range(starts[block], starts[block + 1]):
+        for row in range(n):
             squares = 0.0
-            for k in range(points.shape[1]):
-                squares += (points[row, k] - centres[block, k]) ** 2
+            for k in range(d):
+                squares += (rows[first + row, k] * scale - centres[block, k]) ** 2
             largest = max(largest, squares)
             total += squares
         radii[block] = math.sqrt(largest) if total < math.inf else math.inf  # also where NaN

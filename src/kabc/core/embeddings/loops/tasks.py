@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kabc.core.arrays import Array
-from kabc.core.embeddings.loops.blocks import STRETCH_ROWS, measure, run
+from kabc.core.embeddings.loops.blocks import STRETCH_ROWS, arrange, run
 from kabc.core.embeddings.loops.compiling import workers
 from kabc.core.embeddings.loops.recipes import DOT, Recipe
 from kabc.core.embeddings.loops.tiles import TILE_COLUMNS
@@ -28,7 +30,7 @@ _MOST_COLUMNS = 4096  # with more columns, matrix products in numpy are as fast
 class _Panel(NamedTuple):
     """A bounded part of the samples in use: blocks of rows, and for each arm its blocks."""
 
-    points: Array  # (rows, d), scaled
+    points: Array  # (rows * d,), from `arrange`
     starts: NDArray[np.int64]  # (blocks + 1,)
     first: NDArray[np.int64]  # (arms,) first block
     blocks: NDArray[np.int64]  # (arms,) number of blocks
@@ -49,8 +51,11 @@ def sums(
     out = np.zeros(len(pairs))
     for start in range(0, len(pairs), _PAIRS):
         part = pairs[start : start + _PAIRS]
-        for a in _panels(left, part[:, 0], how.scale):
-            for b in _panels(right, part[:, 1], how.scale):
+        i, j = (np.flatnonzero(np.bincount(column)) for column in part.T)
+        alike = left is right and np.array_equal(i, j)
+        for a in _panels(left, i, how.scale):
+            whole = alike and a.starts[-1] == sum(len(left[arm]) for arm in i.tolist())
+            for b in (a,) if whole else _panels(right, j, how.scale):
                 if not (np.isfinite(a.radii).all() and np.isfinite(b.radii).all()):
                     return None
                 tasks, owners = _tasks(a, b, part)
@@ -64,7 +69,7 @@ def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iter
     rows, block = min(_PANEL_ROWS, _PANEL_BYTES // (8 * d)), min(_BLOCK_ROWS, _BLOCK_SIZE // d)
     pieces: list[tuple[int, Array]] = []
     held = 0
-    for arm in np.flatnonzero(np.bincount(used)).tolist():
+    for arm in used.tolist():
         start = 0
         while start < len(arms[arm]):
             piece = arms[arm][start : start + min(block, rows - held)]
@@ -78,16 +83,14 @@ def _panels(arms: Sequence[Array], used: NDArray[np.intp], scale: float) -> Iter
 
 
 def _panel(pieces: list[tuple[int, Array]], n_arms: int, scale: float) -> _Panel:
-    points = np.concatenate([piece for _, piece in pieces])
-    points = np.ascontiguousarray(points, dtype=np.float64)  # other types or orders would be compiled again
-    with np.errstate(over="ignore"):
-        points *= scale
+    rows = np.concatenate([piece for _, piece in pieces])
+    rows = np.ascontiguousarray(rows, dtype=np.float64)  # other types or orders would be compiled again
     arms = np.array([arm for arm, _ in pieces])
     starts = np.cumsum([0] + [len(piece) for _, piece in pieces])
     blocks = np.bincount(arms, minlength=n_arms)
     first = np.searchsorted(arms, np.arange(n_arms))
-    centres, radii = np.empty((len(arms), points.shape[1])), np.zeros(len(arms))
-    measure(points, starts, centres, radii)
+    points, centres, radii = np.empty(rows.size), np.empty((len(arms), rows.shape[1])), np.empty(len(arms))
+    arrange(rows, starts, scale, points, centres, radii)
     return _Panel(points, starts, first, blocks, centres, radii)
 
 
@@ -105,7 +108,7 @@ def _tasks(a: _Panel, b: _Panel, pairs: NDArray[np.intp]) -> tuple[NDArray[np.in
 
 def _run_tasks(how: Recipe, a: _Panel, b: _Panel, tasks: NDArray[np.int64], threads: int) -> Array:  # (T, 2) -> (T,)
     """Sums of all tasks, each in the cheapest form that is exact enough (see the table in `__init__.py`)."""
-    d = a.points.shape[1]
+    d = a.centres.shape[1]
     radius = b.radii[tasks[:, 1]]
     rows = np.minimum(np.diff(a.starts)[tasks[:, 0]], np.diff(b.starts)[tasks[:, 1]])
     if how.smooth and d > _DIFFERENCES_UP_TO:
@@ -133,7 +136,7 @@ def _run_form(
     batches = 32 * threads if threads > 1 else 1  # so small that no thread waits long for the last one
     edges = np.searchsorted(values, np.linspace(0, values[-1], batches + 1), side="right")
     edges[-1] = len(tasks)
-    depth = a.points.shape[1] + 2
+    depth = a.centres.shape[1] + 2
 
     waiting = iter(list(itertools.pairwise(edges.tolist())))
 
@@ -144,15 +147,22 @@ def _run_form(
         for first, last in waiting:
             run(a.points, a.starts, b.points, b.starts, b.centres, tasks, first, last, out, x, y, t, form, profile)
 
-    if threads == 1:
-        work()
-    else:
-        with ThreadPoolExecutor(threads - 1) as pool:  # this thread works too
-            others = [pool.submit(work) for _ in range(threads - 1)]
-            work()
-            for other in others:
-                other.result()
+    others = [_helpers(threads - 1, os.getpid()).submit(work) for _ in range(threads - 1)]
+    try:
+        work()  # this thread works too
+    finally:
+        for _ in waiting:  # after an interrupt, no batch is begun any more
+            pass
+    for other in others:
+        if not other.cancel():  # it may still wait for a thread, if other calls have taken them all
+            other.result()
     return out
+
+
+@functools.cache
+def _helpers(threads: int, process: int) -> ThreadPoolExecutor:
+    """Threads that stay: to start them takes longer than some calls. After a fork, a process needs its own."""
+    return ThreadPoolExecutor(threads, f"kernel sums of {process}")
 
 
 def aligned(size: int, dtype: type) -> NDArray[Any]:
