@@ -173,7 +173,7 @@ class _ClaimBook:
     def __init__(self, groups: Index, delta: float) -> None:
         self._n_groups = int(groups.max()) + 1
         shares = ErrorShares(delta, len(groups), self._n_groups)
-        self._claim = Claim(groups, shares.claim_limit(1, len(groups)), 0)
+        self._claim = Claim(groups, shares.claim_limit(1.0, len(groups)), 0)
         self._nothing = np.zeros((len(groups), len(groups)), dtype=np.bool_)
 
     def after(self, block: Block, arms: Index) -> Index:

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from kabc.strategies.anytime.claims import Claim, renamed
+from kabc.strategies.anytime.shares import STAKE, ErrorShares
 
 Labels = tuple[int, ...]
 
@@ -55,6 +56,68 @@ def test_every_other_partition_joins_an_arm_with_a_whole_group_or_two_disjoint_p
                 pairs = crossing(claimed, other)
                 assert any(not set(a) & set(b) for a, b in itertools.combinations(pairs, 2))
                 assert all(sizes[claimed[i]] > 1 for pair in pairs for i in pair)
+
+
+class Bettor:
+    """What Proposition 12.2 bets if some partition is the true one, in plain loops."""
+
+    def __init__(self, truth: Labels) -> None:
+        self.truth, self.capital = truth, 1.0
+
+    def hears_of(self, claimed: Labels, limit: float) -> None:
+        whole, pairs = whole_joins(claimed, self.truth), crossing(claimed, self.truth)
+        disjoint = [list(two) for two in itertools.combinations(pairs, 2) if not set(two[0]) & set(two[1])]
+        self.on_joins = whole[:1] if claimed != self.truth else []
+        self.on_pairs = disjoint[0] if claimed != self.truth and not whole else []
+        self.logs = [0.0] * len(self.on_joins + self.on_pairs)
+        self.limits = [limit] * len(self.on_joins) + [limit / 2] * len(self.on_pairs)
+
+    def bets(self, joins: NDArray[np.float64], pairs: NDArray[np.float64]) -> None:
+        factors = [joins[one] for one in self.on_joins] + [pairs[one] for one in self.on_pairs]
+        for number, factor in enumerate(factors):
+            if self.logs[number] < self.limits[number]:
+                self.logs[number] += factor
+
+    @property
+    def worth(self) -> float:
+        return self.capital * (1 - STAKE + STAKE * float(np.exp(sum(self.logs)))) if self.logs else self.capital
+
+
+@pytest.mark.parametrize(("n_arms", "K"), [(3, 2), (4, 2), (4, 3), (5, 2), (5, 3)])
+def test_a_bettor_never_has_less_than_is_held_and_has_1_over_delta_once_a_wrong_claim_is_proven(
+    n_arms: int, K: int
+) -> None:
+    rng, shares = np.random.default_rng(10 * n_arms + K), ErrorShares(0.9, n_arms, K)
+    every = list(partitions(n_arms, K))
+    claims = [each for each in every if len(set(each)) == K]
+    arms, nothing = np.arange(n_arms), np.zeros((n_arms, n_arms), dtype=np.bool_)
+    n_proven, closest = 0, np.inf
+    for _ in range(30):
+        held, bettors = 1.0, [Bettor(truth) for truth in every]
+        for _ in range(5):
+            claimed = claims[rng.integers(len(claims))]
+            limit = shares.claim_limit(held, n_arms)
+            claim = Claim(np.array(claimed), limit, 0)
+            for bettor in bettors:
+                bettor.hears_of(claimed, limit)
+            for _ in range(rng.integers(1, 8)):
+                joins, pairs = rng.normal(0.3, 0.7, (n_arms, K)), rng.normal(0.3, 0.7, (n_arms, n_arms))
+                pairs = np.triu(pairs) + np.triu(pairs).T
+                claim.bet(arms, joins, pairs)
+                for bettor in bettors:
+                    bettor.bets(joins, pairs)
+                if claim.proven(nothing):
+                    n_proven += 1
+                    others = [bettor.worth for bettor in bettors if bettor.truth != claimed]
+                    assert min(others) >= (1 - 1e-9) / shares.claims(n_arms)
+            held = shares.held_after(held, claim.worth)
+            for bettor in bettors:
+                bettor.capital = bettor.worth
+            least = min(bettor.capital for bettor in bettors)
+            assert least >= held * (1 - 1e-9)
+            closest = min(closest, least / held)
+    assert n_proven > 5
+    assert closest == pytest.approx(1)  # nothing smaller would do
 
 
 def test_the_lemma_needs_at_most_k_groups() -> None:

@@ -45,9 +45,9 @@ def log(number: float) -> float:
 # ---------------------------------------------------------------- pairs
 
 
-def test_pairs_of_few_arms_share_15_percent_of_delta() -> None:
+def test_pairs_of_few_arms_share_8_percent_of_delta() -> None:
     arms = list(range(6))
-    assert thresholds(AnytimeKABC(6, 2, DELTA).evidence(), arms, arms) == {log(15 / (0.15 * DELTA))}
+    assert thresholds(AnytimeKABC(6, 2, DELTA).evidence(), arms, arms) == {log(15 / (0.08 * DELTA))}
 
 
 def test_without_k_there_are_no_claims_and_pairs_share_all_of_delta() -> None:
@@ -55,12 +55,12 @@ def test_without_k_there_are_no_claims_and_pairs_share_all_of_delta() -> None:
     assert thresholds(AnytimeKABC(6, None, DELTA).evidence(), arms, arms) == {log(15 / DELTA)}
 
 
-def test_pairs_of_a_core_share_15_percent_of_the_half_that_the_core_has() -> None:
+def test_pairs_of_a_core_share_8_percent_of_the_half_that_the_core_has() -> None:
     strategy = AnytimeKABC(60, 2, DELTA)
     core = list(strategy.ask())
     assert len(core) == 24
     # the first core has half of what all cores have
-    assert thresholds(strategy.evidence(), core, core) == {log(math.comb(24, 2) / (0.15 * DELTA / 2 / 2))}
+    assert thresholds(strategy.evidence(), core, core) == {log(math.comb(24, 2) / (0.08 * DELTA / 2 / 2))}
 
 
 def test_pairs_of_a_wider_core_have_half_of_the_share_of_the_one_before() -> None:
@@ -75,7 +75,7 @@ def test_pairs_of_a_wider_core_have_half_of_the_share_of_the_one_before() -> Non
     core = strategy._found.core.arms.tolist()
     others = [arm for arm in core if arm not in first]
     assert late in others  # it was looked for
-    before, now = log(math.comb(24, 2) / (0.15 * DELTA / 4)), log(math.comb(len(core), 2) / (0.15 * DELTA / 8))
+    before, now = log(math.comb(24, 2) / (0.08 * DELTA / 4)), log(math.comb(len(core), 2) / (0.08 * DELTA / 8))
     assert thresholds(strategy.evidence(), first, first) == {before}
     assert thresholds(strategy.evidence(), others, core) == {now}
 
@@ -146,26 +146,29 @@ class Ledger:
         monkeypatch.setattr(Claim, "bet", betting)
 
 
-def test_the_kth_claim_needs_evidence_of_one_over_its_weight_and_85_percent_of_delta(
+def test_a_claim_needs_evidence_of_one_over_its_weight_and_92_percent_of_delta(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     n_claims = []
     for seed in range(4):
         ledger = Ledger(monkeypatch)
         seen = play(AnytimeKABC(6, 2, DELTA, maps=[Scaled()]), at([0.0, 1.5]), seed).evidence()
-        limits = [log(number / (0.85 * DELTA)) for number in (1.5, 6, 12, 24)[: len(ledger.claims)]]
+        limits, held = [], 1.0
+        for claim in ledger.claims:
+            limits.append(log(1.5 / held / (0.92 * DELTA)))
+            held *= (1 + 2 * min(1.0, claim.worth)) / 3
         assert [round(claim.limit, 9) for claim in ledger.claims] == limits
         used = {round(value, 9) for value in seen.log_threshold[seen.told_apart]}
-        assert used <= {limits[-1], log(15 / (0.15 * DELTA))}
+        assert used <= {limits[-1], log(15 / (0.08 * DELTA))}
         n_claims.append(len(limits))
     assert 1 < max(n_claims) <= 4
 
 
-def test_claims_of_a_core_have_85_percent_of_the_half_that_the_core_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_of_a_core_have_92_percent_of_the_half_that_the_core_has(monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(monkeypatch)
     strategy = AnytimeKABC(60, 2, DELTA, maps=[Scaled()])
     play(strategy, at([0.0, 6.0]), until=lambda: bool(ledger.claims))
-    assert ledger.claims[0].limit == pytest.approx(math.log(1.5 / (0.85 * DELTA / 2)))
+    assert ledger.claims[0].limit == pytest.approx(math.log(1.5 / (0.92 * DELTA / 2)))
 
 
 def test_a_claim_is_accepted_when_each_arm_is_refuted_for_each_other_group(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,17 +45,17 @@ def test_a_guess_is_claimed_only_after_bets_on_it_have_won() -> None:
     review.revise(TRUE, ARMS, 18)
     assert review.claim is not None
     assert review.claim.labels.tolist() == TRUE.tolist()
-    assert review.claim.limit == SHARES.claim_limit(1, 4)
+    assert review.claim.limit == SHARES.claim_limit(1.0, 4)
     assert review.claim.n_samples == 18
 
 
 def test_a_guess_that_others_are_nearly_as_likely_as_is_not_claimed() -> None:
     review = Review(SHARES)
-    review.revise(TRUE, ARMS, 10, odds=0.5)
+    review.revise(TRUE, ARMS, 10, odds=0.7)
     bet(review)
-    review.revise(TRUE, ARMS, 14, odds=0.5)
+    review.revise(TRUE, ARMS, 14, odds=0.7)
     assert review.claim is None
-    review.revise(TRUE, ARMS, 14, odds=0.3)
+    review.revise(TRUE, ARMS, 14, odds=0.5)
     assert review.claim is not None
 
 
@@ -111,6 +111,8 @@ def test_a_guess_with_other_numbers_for_the_same_groups_is_the_same_guess() -> N
 def test_a_claim_is_replaced_once_there_are_a_quarter_more_samples() -> None:
     review = claimed(20)
     assert review.claim is not None
+    first = review.claim
+    bet(review, strength=-0.5)
     for n_samples, number in [(24, 1), (25, 2)]:
         review.revise(OTHER, ARMS, n_samples)
         assert not review.stands or number == 2
@@ -118,7 +120,8 @@ def test_a_claim_is_replaced_once_there_are_a_quarter_more_samples() -> None:
             bet(review, OTHER)
         review.revise(OTHER, ARMS, n_samples)
         assert review.n_claims == number
-    assert review.claim.limit == SHARES.claim_limit(2, 4)
+    assert 0.01 < first.worth < 0.9  # the second claim pays for what the first one lost, and no more
+    assert review.claim.limit == SHARES.claim_limit(SHARES.held_after(1.0, first.worth), 4)
     assert review.stands
 
 
@@ -142,12 +145,18 @@ def test_an_arm_that_moves_to_another_group_starts_from_nothing() -> None:
 
 def test_after_the_core_was_widened_claims_go_on_counting() -> None:
     review = claimed()
+    bet(review, strength=-1.0)
+    first = review.claim
+    assert first is not None
+    assert 0.01 < first.worth < 0.9
     review.restart(ARMS)
     assert review.guess is None
     assert review.claim is None
     review.revise(TRUE, ARMS, 21)
+    bet(review)
+    review.revise(TRUE, ARMS, 22)
     assert review.claim is not None
-    assert review.claim.limit == SHARES.claim_limit(2, 4)
+    assert review.claim.limit == SHARES.claim_limit(SHARES.held_after(1.0, first.worth), 4)
 
 
 def test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share() -> None:
@@ -159,7 +168,7 @@ def test_a_claim_in_a_core_with_arms_outside_has_half_the_error_share() -> None:
     bet(review)
     review.revise(guess, ARMS, 14)
     assert review.claim is not None
-    assert np.exp(review.claim.limit) == pytest.approx(1.5 / (0.05 * 0.85 / 2))
+    assert np.exp(review.claim.limit) == pytest.approx(1.5 / (0.05 * 0.92 / 2))
 
 
 def test_a_claim_is_trusted_while_it_stands_and_is_not_doubted() -> None:

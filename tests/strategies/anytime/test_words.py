@@ -95,9 +95,9 @@ def test_without_k_all_of_delta_is_for_pairs_and_no_claim_is_spoken_of() -> None
 
 def test_with_k_the_shares_of_delta_are_printed() -> None:
     rule = "\n".join(AnytimeKABC(6, 2, 0.05).guarantee().rule)
-    assert "15 / 0.0075 = 2,000" in rule
-    assert "1 / (w x 0.0425)" in rule
+    assert "15 / 0.004 = 3,750" in rule
+    assert "1 / (w x 0.046)" in rule
     many = "\n".join(AnytimeKABC(60, 2, 0.05).guarantee().rule)
-    assert "276 / 0.001875 = 147,200" in many  # 15 % of half of half of delta
-    assert "1 / (w x 0.02125)" in many
+    assert "276 / 0.001 = 276,000" in many  # 8 % of half of half of delta
+    assert "1 / (w x 0.023)" in many
     assert "36 / 0.025 = 1,440" in many

@@ -3,7 +3,7 @@
 | symbol | here      | meaning                                                                                |
 |--------|-----------|----------------------------------------------------------------------------------------|
 | C      | `labels`  | the claimed partition, into K groups; fixed before the samples that count for it       |
-| L_k    | `limit`   | log evidence that proves the k-th claim (kabc.strategies.anytime.shares)               |
+| L_k    | `limit`   | log evidence that proves the k-th claim (`shares.py`)                                  |
 | F_ih   | `_joined` | log evidence against "arm i belongs to group h": i against all arms of h at once       |
 | F_ij   | `_paired` | log evidence against "arms i and j are the same", since the claim was made             |
 
@@ -56,6 +56,19 @@ class Claim:
     def paired(self) -> Array:  # (A, A)
         """F_ij now, to look at."""
         return self._paired
+
+    @property
+    def worth(self) -> float:
+        """What is left now of 1 that was bet on it: at least that, whichever other partition is the true one.
+
+        It was bet on one of the `joined`, or on two of the `paired` without a common arm, up to their limits.
+        """
+        joins = np.where(self._best_joined < self.limit, self._joined, self.limit)[self._foreign]
+        pairs = np.where(self._best_paired < self.limit / 2, self._paired, self.limit / 2)[np.triu(self._cross)]
+        least = joins.min(initial=self.limit)
+        if len(pairs) > 1:
+            least = min(least, float(np.partition(pairs, 1)[:2].sum()))
+        return math.exp(least)
 
     def bet(self, arms: Index, joins: Array, pairs: Array) -> None:  # (B,), (B, K), (B, B)
         """Add the log factors of a round to the evidence."""

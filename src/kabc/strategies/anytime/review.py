@@ -20,7 +20,7 @@ from kabc.strategies.anytime.shares import ErrorShares
 from kabc.strategies.anytime.wealth import mixed
 
 _WON = 0.95  # part of the bets on a guess that must have won lately, before it is claimed
-_ODDS = 0.4  # the largest odds against a guess that is claimed
+_ODDS = 0.6  # the largest odds against a guess that is claimed
 _CLAIM_GROWTH = 1.25  # samples at a claim over those at the claim before
 
 
@@ -33,6 +33,7 @@ class Review:
         self.claim: Claim | None = None
         self.doubted = False  # the partition of the core was settled, but one of its groups looks like two
         self.n_claims = 0
+        self._held = 1.0  # by a bettor against wrong claims: at least (12.4)
         self._shares = shares
         self._n_groups = shares.n_clusters or 0
         self._stood: tuple[Claim, Index, bool] | None = None  # what `stands` found for this claim and this guess
@@ -102,8 +103,15 @@ class Review:
         foreign = guess[core, None] != np.arange(self._n_groups)
         won = self._won[np.searchsorted(self._core, core)][foreign] > 0
         if provable and odds <= _ODDS and won.mean() >= _WON:
+            self._give_up()
             self.n_claims += 1
-            self.claim = Claim(guess, self._shares.claim_limit(self.n_claims, n_core or len(core)), n_samples)
+            self.claim = Claim(guess, self._shares.claim_limit(self._held, n_core or len(core)), n_samples)
+
+    def _give_up(self) -> None:
+        """End the bets on the claim; what is left of them can be bet on the next one."""
+        if self.claim is not None:
+            self._held = self._shares.held_after(self._held, self.claim.worth)
+            self.claim = None
 
     def set_aside(self, dry: Mask, told_apart: Mask) -> None:  # (N,), (A, A)
         """Go on without arms that cannot be drawn any more. A claim that still needs them is given up.
@@ -111,16 +119,17 @@ class Review:
         `told_apart` are pairs of the arms of the claim.
         """
         if self.claim is not None and self.claim.needs(dry, told_apart):
-            self.claim = None
+            self._give_up()
         if self.guess is not None:
             claimed = np.zeros_like(dry) if self.claim is None else self.claim.labels >= 0
             self.guess = np.where(dry & ~claimed, -1, self.guess)
 
     def restart(self, core: Index) -> None:  # (C,)
-        """The core was widened: guess anew. Earlier claims keep their numbers, and with them their error shares."""
+        """The core was widened: guess anew. What earlier claims have lost stays lost."""
         wider = np.sort(core)
         rows, won, won_by = np.searchsorted(wider, self._core), self._won, self._won_by
         self._core = wider
         self._won, self._won_by = (np.zeros((len(core), *books.shape[1:])) for books in (won, won_by))
         self._won[rows], self._won_by[rows] = won, won_by
-        self.guess = self.claim = None
+        self._give_up()
+        self.guess = None

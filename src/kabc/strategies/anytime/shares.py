@@ -6,7 +6,7 @@
 | delta_p | `pairs`                 | part of delta for single pairs of the core                                   |
 | delta_c | `claims`                | part of delta for claims of whole partitions of the core                     |
 | M, s    | `n_core`, `stage`       | number of arms in the core; the core is widened at most once in each stage   |
-| k       | `number`                | a claim is the k-th one                                                      |
+| v       | `held`                  | what a bettor against a wrong claim still has, of 1 at first: at least       |
 
 Shares are probabilities. Limits are log thresholds that evidence must reach. Proofs: docs/theory.md, section 12.
 """
@@ -16,9 +16,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-CLAIMS = 0.85  # part of the core's share that goes to claims; the rest goes to pairs
-FIRST = 2 / 3  # weight of the first claim: it is mostly right
-HALVED = 4  # claims up to which the rest is halved each time: more are seldom made
+CLAIMS = 0.92  # part of the core's share that goes to claims; the rest goes to pairs
+STAKE = 2 / 3  # part of what a bettor has that goes on a claim: it is mostly right
 CORE = 0.5  # part of delta for the core when there are arms outside; the rest is for these arms
 
 
@@ -55,17 +54,17 @@ class ErrorShares:
         """Log evidence that tells a pair apart: a union over all pairs of the core (12.1, 12.2)."""
         return math.log(math.comb(n_core, 2) / self.pairs(n_core, stage))
 
-    def claim_limit(self, number: int, n_core: int) -> float:
-        """Log evidence that proves the k-th claim: claims have weights that sum to 1 (12.4)."""
-        return math.log(1 / (self.claim_weight(number) * self.claims(n_core)))
+    def claim_limit(self, held: float, n_core: int) -> float:
+        """Log evidence that proves a claim on which `STAKE` of what is held is bet (12.4)."""
+        return math.log(1 / (STAKE * held * self.claims(n_core)))
 
     @staticmethod
-    def claim_weight(number: int) -> float:
-        """w_k: two thirds, then half of the rest up to the fourth; what is left is for all later ones (12.4)."""
-        later = number - HALVED
-        if number == 1:
-            return FIRST
-        return (1 - FIRST) * (2.0 ** (1 - number) if later <= 0 else 2.0 ** (1 - HALVED) / (later * (later + 1)))
+    def held_after(held: float, worth: float) -> float:
+        """What is held once a claim is given up, whose bets are worth at least so much of what they began with.
+
+        Nothing was bet where the claim is right. So it is never more than before.
+        """
+        return held * (1 - STAKE + STAKE * min(worth, 1.0))
 
     def outside_limit(self, n_core: int) -> float:
         """Log evidence that tells an outside arm and a representative apart: a union over the outside arms (12.3).

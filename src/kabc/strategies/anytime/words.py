@@ -105,10 +105,11 @@ def _pairs(shares: ErrorShares, core: Core) -> list[str]:
 def _claims(shares: ErrorShares, core: Core, review: Review) -> list[str]:
     needed = f"1 / (w x {shares.claims(core.size):.6g})"
     if review.claim is not None:
-        weight = shares.claim_weight(review.n_claims)
-        needed += f" = {math.exp(review.claim.limit):,.6g} (claim {review.n_claims}, w = {weight:.3g})"
+        limit = math.exp(review.claim.limit)
+        weight = 1 / (limit * shares.claims(core.size))
+        needed += f" = {limit:,.6g} (claim {review.n_claims}, w = {weight:.3g})"
     return [
-        "a guess of the whole partition is claimed with a weight w; the weights of all claims sum to at most 1",
+        "a guess of the whole partition is claimed; of a capital of 1 at least w is bet against it, if it is wrong",
         "only samples drawn later count for a claim",
         f"a claim needs evidence {needed} for each arm against each group that is not its own",
         "and the square root of that for each pair across groups of two arms or more",
