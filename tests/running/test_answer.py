@@ -56,7 +56,7 @@ def test_the_smallest_groups_are_printed_first() -> None:
 
 def test_what_so_few_samples_could_not_show_stands_right_below_the_answer() -> None:
     result = kabc.cluster(three_groups(), 3, seed=0)
-    few = "few samples: only a strong dependence or drift would show in 8 samples of an arm"
+    few = "few samples: only a strong dependence or drift would show in 9 samples of an arm"
     assert str(result).splitlines()[1] == few
     assert result.certificate().splitlines()[2] == few
     assert few in result.guarantee.assumptions  # and so in its JSON

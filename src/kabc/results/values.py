@@ -132,7 +132,7 @@ class Result:
     >>> arms = {"a": [0.1] * 60, "b": [0.9] * 60, "c": [0.1] * 60}
     >>> result = kabc.cluster(arms, n_clusters=2, seed=0)
     >>> result.groups, result.certified, result.n_samples
-    ((('a', 'c'), ('b',)), True, 21)
+    ((('a', 'c'), ('b',)), True, 24)
     """
 
     names: tuple[Hashable, ...]
