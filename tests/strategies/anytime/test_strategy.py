@@ -87,6 +87,15 @@ def test_many_arms_cost_no_more_of_each_than_few() -> None:
     sound(many)
 
 
+@pytest.mark.parametrize("centres", [(0, 2, 30), (0, 2, 30, 40)])
+def test_too_few_groups_of_thousands_of_arms_are_doubted(centres: Sequence[float]) -> None:
+    strategy = play(AnytimeKABC(2_100, len(centres) - 1, 0.05), at(centres))
+    assert strategy.status == "doubtful"
+    assert strategy.k_doubt is not None
+    assert strategy.k_doubt >= 20
+    sound(strategy)
+
+
 def test_of_many_arms_only_a_part_is_compared_with_each_other() -> None:
     strategy = AnytimeKABC(150, 3, 0.05)
     assert len(strategy.ask()) == 24

@@ -67,7 +67,8 @@ class FarArms:
     def note(self, arms: Index, sums: Array) -> None:  # (A,), (A, G)
         """Sums of the scores of a round, which count from the next round on."""
         outside = np.flatnonzero(self._row[arms] < 0)
-        self._new.append((arms[outside], sums[outside]))
+        if len(outside):  # in rounds of the core alone, scores may be for other groups, and for more
+            self._new.append((arms[outside], sums[outside]))
 
     def add(self) -> None:
         """The round is over: from now on its scores count."""
