@@ -15,6 +15,7 @@ from kabc.core.partitions import Partition
 from kabc.core.scores.discriminant import RIDGES
 from kabc.core.scores.maps import FeatureMap, Scaled
 from kabc.strategies.anytime.batches import Batch
+from kabc.strategies.anytime.far import FarArms
 from kabc.strategies.anytime.learning import SCALES, Learning
 from tests.strategies.anytime.books import lesson
 
@@ -185,6 +186,11 @@ def test_scores_of_maps_that_were_fitted_anew_are_made_anew() -> None:
 def test_arms_outside_the_core_have_no_group_in_a_guess() -> None:
     guess, _ = guessed(taught(0, 1), np.array([3, 0]))
     assert (guess < 0).tolist() == [False, True, True, False]
+
+
+def test_rows_of_a_wider_core_keep_the_groups_that_their_arms_had() -> None:
+    before, now = FarArms(6, np.array([3, 1]), 2), FarArms(6, np.array([3, 1, 0]), 2)
+    assert now.carried(np.array([1, 0, -1, -1]), before).tolist() == [-1, 1, 0, -1, -1]  # arms 0, 1 and 3; two groups
 
 
 def test_identical_samples_make_no_guess() -> None:

@@ -26,6 +26,7 @@ from kabc.core.arrays import Array, Index, Mask
 from kabc.core.scores.linkage import distances, linked
 
 _LITTLE = 1e-9  # a smaller gain may be rounding
+_LARGEST = 600.0  # exp of little more is no number
 
 
 def likeliest(products: Array, weights: Array, n_groups: int) -> Index:  # (S, n, n), (n,) -> (S, n)
@@ -142,8 +143,8 @@ class _Books:
     def odds_against(self, space: int) -> float:
         """The sum of exp of what is gained by each move of an arm and by each swap of two: not much, at the best."""
         moves = next(gains[spaces == space] for spaces, gains in reversed(self._gained) if (spaces == space).any())
-        swaps = self._swaps(space)
-        return float(np.exp(moves / 2).sum() + np.exp(swaps / 2).sum() / 2)
+        moves, swaps = (np.exp(np.minimum(gains / 2, _LARGEST)) for gains in (moves, self._swaps(space)))
+        return float(moves.sum() + swaps.sum() / 2)
 
     def _swaps(self, space: int) -> Array:  # -> (n, n)
         """Twice what the sum gains if two arms of different groups change places."""

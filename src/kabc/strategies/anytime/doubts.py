@@ -158,7 +158,7 @@ class Doubt:
 
     def _guess_if_due(self) -> None:
         """Guess, once there is something to bet on: the last guess of a run would be in vain."""
-        if self._n_seen and self._is_guess_due(self._n_seen):
+        if self._n_seen and self._is_guess_due(self._n_seen) and (self.labels >= 0).any():
             self._guess()
 
     def _guess(self) -> None:

@@ -48,6 +48,11 @@ class FarArms:
         self._row[new] = len(self._core) + labels[new]
         return new
 
+    def carried(self, labels: Index, before: FarArms) -> Index:  # (rows before,) -> (rows,)
+        """Groups of the rows that there were before, for those that there are now; -1 for new ones."""
+        by_arm = np.where(before._row >= 0, labels[before._row], -1)
+        return np.concatenate([by_arm[self._core], np.full(self._fit.shape[1], -1)])
+
     def of_rows(self, labels: Index) -> Index:  # (N,) -> (rows,)
         """The group of each row; -1 where it is open, or where no arm is known by its group."""
         used = np.bincount(self._row[self._row >= 0], minlength=self.n_rows) > 0

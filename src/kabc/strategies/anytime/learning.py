@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -101,7 +101,9 @@ class Learning:
         """
         if n_groups is None or self.paired or len(self.counts) <= _MANY:
             return
-        self._grouped, self._far = None, FarArms(len(self.counts), core, n_groups)
+        before, self._grouped, self._far = self._far, None, FarArms(len(self.counts), core, n_groups)
+        if before is not None:
+            self.scorers = tuple(replace(one, labels=self._far.carried(one.labels, before)) for one in self.scorers)
         maps = [learner.map for learner in self.learners]
         self.learners = tuple(moments_of(one, self._n_rows, self.paired) for one in maps)
         if maps:
@@ -326,6 +328,8 @@ class Learning:
             own = likeliest(products_of(self.learners, rows, [best]), self.learners[0].counts[rows], n_groups)
             starts = np.concatenate([own, self.scorers[best].labels[None, rows]])
         starts, trust = starts[(starts >= 0).all(axis=1)], trust[some] / trust[some].sum()
+        if not len(starts):  # some arms have no samples yet
+            return None
         products = products_of(self.learners, rows, some.tolist())
         found, odds = likeliest_in_all(products, trust, self.learners[0].counts[rows], starts, n_groups)
         labels = np.full(len(self.counts), -1, dtype=np.intp)

@@ -69,6 +69,8 @@ def moments_of(fitted: FeatureMap, n_arms: int, paired: bool, before: Moments | 
 def teach(learners: Sequence[Moments], batches: Sequence[Batch], features: Sequence[Array] | None = None) -> None:
     """Have learners absorb these rounds; `features` (n, D) are those of each learner, where they are known."""
     n_samples = sum(len(batch.samples) for batch in batches)
+    if not n_samples:  # only arms outside were drawn, of which nothing is known yet
+        return
     if features is None and n_samples > AT_ONCE and not learners[0].by_round:
         for samples, arms in _pieces(batches):
             for learner, values in zip(learners, seen_by(learners, samples), strict=True):
