@@ -90,7 +90,7 @@ class NoOneVsMany(AnytimeKABC):
     """With many arms: one sample of a representative for each sample of another arm."""
 
     def __init__(self, *settings: Any, **options: Any) -> None:
-        assignment.MOST_PARTNERS = 1
+        assignment.Assignment.partners = lambda self, n_undecided: 1  # type: ignore[method-assign]
         super().__init__(*settings, **options)
 
 

@@ -9,9 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
+import kabc
 from kabc import AnytimeKABC, Partition, SettingsError
 from kabc.core.errors import ProtocolError
 from kabc.core.scores.maps import Scaled
+from kabc.strategies.anytime.representatives import Representatives
 from tests.strategies.anytime.playing import Draw, answer, at, play
 from tests.strategies.anytime.test_strategy import sound
 
@@ -161,6 +163,28 @@ def test_an_arm_from_outside_the_core_represents_its_group_if_no_other_is_left()
     assert strategy.stopped
     assert not wrong(strategy.recommend(), np.arange(60) % 2)
     sound(strategy)
+
+
+def test_representatives_with_few_rows_are_asked_for_less() -> None:
+    rng = np.random.default_rng(0)
+    arms = [rng.normal(4.0 * (i % 2), 1.0, 25) for i in range(4_000)]
+    result = kabc.cluster(arms, 2, seed=0, progress=False)
+    assert result.status == "decided"
+    assert not result.set_aside
+    assert result.labels == tuple(i % 2 for i in range(4_000))
+
+
+@pytest.mark.parametrize(
+    ("held", "partners", "block", "most"),
+    [(10, 64, 1, 2), (3, 64, 1, 1), (100, 64, 1, 25), (256, 64, 1, 64), (40, 64, 2, 5), (400, 8, 10, 64)],
+)
+def test_a_representative_that_gave_little_tells_how_much_others_have(
+    held: int, partners: int, block: int, most: int
+) -> None:
+    first = Representatives.first(np.arange(4), [0, 1], 4)
+    counts, dry = np.array([held, 500, 0, 0]), np.arange(4) == 0
+    assert first.dried(dry, counts, partners, block).most_partners == most
+    assert first.dried(np.arange(4) == 2, counts, partners, block).most_partners == 64  # it represents nothing
 
 
 def test_arms_that_wait_for_a_group_without_arms_are_set_aside_in_the_end() -> None:

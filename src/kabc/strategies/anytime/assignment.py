@@ -16,8 +16,6 @@ from kabc.core.partitions.forced import forced_partition
 from kabc.strategies.anytime import pace
 from kabc.strategies.anytime.representatives import Representatives, told_from_groups
 
-MOST_PARTNERS = 64  # samples of a representative for one sample of another arm
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
@@ -33,6 +31,7 @@ class Assignment:
     may_belong : the groups that each arm may still be in.
     n_groups_at_least : certified lower bound on the number of groups.
     contradicted : there are more groups than representatives.
+    most_partners : samples that are asked of a representative at most for one sample of another arm.
     """
 
     columns: tuple[int, ...]
@@ -42,6 +41,7 @@ class Assignment:
     may_belong: Mask  # (N, K)
     n_groups_at_least: int
     contradicted: bool
+    most_partners: int
 
     @classmethod
     def of(
@@ -72,6 +72,7 @@ class Assignment:
             may_belong=may_belong,
             n_groups_at_least=max(found.n_groups_at_least, len(at) + 1 if contradicted else 0),
             contradicted=contradicted,
+            most_partners=standing.most_partners,
         )
 
     @property
@@ -91,14 +92,17 @@ class Assignment:
 
     def request(self, counts: Counts) -> dict[int, int]:  # (N,)
         """Arms without a group, and the representatives of the groups that they may be in."""
-        undecided = self.undecided
-        count = pace.block(int(counts[undecided].min()))
+        undecided, count = self.undecided, self.block(counts)
         wanted = dict.fromkeys(undecided.tolist(), count)
         open_groups = np.flatnonzero(self.may_belong[undecided].any(axis=0) & self.represented)
         answers = count * self.partners(len(undecided))
         wanted |= {self.representatives[group]: answers for group in open_groups.tolist()}
         return dict(sorted(wanted.items()))
 
+    def block(self, counts: Counts) -> int:  # (N,)
+        """Samples to draw of each arm without a group."""
+        return pace.block(int(counts[self.undecided].min(initial=counts.max())))
+
     def partners(self, n_undecided: int) -> int:
         """Samples of a representative for each sample of another arm: more when they serve many arms."""
-        return max(1, min(MOST_PARTNERS, math.isqrt(n_undecided // max(1, 2 * len(self.columns)))))
+        return max(1, min(self.most_partners, math.isqrt(n_undecided // max(1, 2 * len(self.columns)))))

@@ -286,8 +286,9 @@ class Inference(State):
         """Go on without these arms, after this many rounds."""
         self.dry[list(given)] = True
         self.held_before = max(FEWEST, int(self.learning.counts.max()))
-        if self.standing is not None:
-            self.standing = replace(self.standing, dry=self.dry.copy())
+        if self.standing is not None and self.assignment is not None:
+            partners, counts = self.assignment.partners(len(self.assignment.undecided)), self.learning.counts
+            self.standing = self.standing.dried(self.dry, counts, partners, self.assignment.block(counts))
         elif number:
             self.review.set_aside(self.dry, self._apart(self.review.claim))
         else:

@@ -14,6 +14,9 @@ import numpy as np
 
 from kabc.core.arrays import Counts, Index, Mask
 
+MOST_PARTNERS = 64  # samples of a representative for one sample of another arm
+_SERVED = 4  # rounds that a representative should last
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Representatives:
@@ -25,18 +28,30 @@ class Representatives:
     settled : places of the core's arms whose partition was settled. The others ran dry before.
     dry : arms that cannot be drawn any more.
     later : groups of representatives from outside the core, in the order of their columns.
+    most_partners : samples that are asked of a representative at most for one sample of another arm.
     """
 
     arms: tuple[int, ...]
     settled: Index  # (S,), ascending
     dry: Mask  # (N,)
     later: tuple[int, ...] = ()
+    most_partners: int = MOST_PARTNERS
 
     @classmethod
     def first(cls, core: Index, columns: Sequence[int], n_arms: int) -> Representatives:  # (C,)
         """The arms in these places of the core, when no arm is dry."""
         arms = tuple(core[list(columns)].tolist())
         return cls(arms, np.arange(len(core)), np.zeros(n_arms, dtype=np.bool_))
+
+    def dried(self, dry: Mask, counts: Counts, partners: int, block: int) -> Representatives:  # (N,), (N,)
+        """The same after more arms ran dry, when representatives were asked for `partners` samples, `block` times.
+
+        If one ran dry that had given little, the next ones are asked for less: their rows may be few, too.
+        """
+        new = [int(counts[arm]) for arm in self.arms if dry[arm] and not self.dry[arm]]
+        served = min(new, default=partners * block * _SERVED) // _SERVED
+        enough = served >= partners * block
+        return replace(self, dry=dry.copy(), most_partners=self.most_partners if enough else max(1, served // block))
 
     def groups(self, inside: Mask, n_core: int) -> Index:  # (S, K) -> (C + X,)
         """The group of each column of the evidence, -1 where it is open; `inside` are the groups of settled arms."""
