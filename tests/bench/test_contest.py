@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,20 @@ import kabc
 from kabc.bench import INSTANCES, Contest, RunLog, run_contest, summarise
 from kabc.bench.contest import GRID, bad
 from kabc.bench.field import code_of, resolve
-from kabc.bench.play import AT_CAP, FAILED, IN_TIME, PILOT, UNFIT, Job, Outcome, Stream, fingerprint, play
+from kabc.bench.play import (
+    AT_CAP,
+    FAILED,
+    IN_TIME,
+    PILOT,
+    UNFIT,
+    Job,
+    Outcome,
+    Stream,
+    _Clock,
+    _OutOfTimeError,
+    fingerprint,
+    play,
+)
 from kabc.bench.tables import Row, as_markdown, as_text
 from tests.processes import running
 
@@ -84,8 +97,25 @@ def test_means_alone_never_stop_where_means_are_equal(instance: str, strategy: s
     assert outcome.samples <= 2_000
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the bell may ring in a callback of gc
 def test_time_ends_a_run_too() -> None:
     assert played("same-mean-200", "boc", cap=10**9, limit=0.3).status == IN_TIME
+
+
+def test_a_bell_that_nobody_heard_rings_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kabc.bench.play._AGAIN", 0.05)
+
+    def work() -> None:
+        while True:
+            sum(range(1_000))
+
+    def deaf() -> None:
+        with suppress(_OutOfTimeError):
+            work()
+        work()
+
+    with pytest.raises(_OutOfTimeError), _Clock(0.05):
+        deaf()
 
 
 def test_a_strategy_that_cannot_be_set_up_says_why() -> None:

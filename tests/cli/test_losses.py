@@ -230,6 +230,9 @@ def test_a_signal_at_a_random_moment_leaves_whole_files_and_the_right_code(
             assert "groups" not in out and not list(folder.iterdir())  # it was only being loaded
             continue
         told = json.loads(out)
+        if "error" in told:  # a library that was being loaded hid the signal behind an error of its own
+            assert process.returncode in (1, 2, 3) and not list(folder.iterdir()), err
+            continue
         assert process.returncode == {"decided": 0}.get(told["status"], 3), err
         assert sorted(folder.iterdir()) == sorted(files)
         assert json.loads(files[0].read_text(encoding="utf-8"))["n_samples"] == told["n_samples"]

@@ -132,6 +132,9 @@ class _OutOfTimeError(Exception):
     pass
 
 
+_AGAIN = 1.0  # seconds; an error that is raised while garbage is collected is lost
+
+
 class _Clock:
     """Ends a run in the middle of a round if the system can measure computing time. Otherwise only between rounds."""
 
@@ -144,7 +147,7 @@ class _Clock:
     def __enter__(self) -> None:
         if self._works:
             self._usual = signal.signal(signal.SIGPROF, self._ring)
-            signal.setitimer(signal.ITIMER_PROF, self._seconds)
+            signal.setitimer(signal.ITIMER_PROF, self._seconds, _AGAIN)
 
     def __exit__(self, *_: object) -> None:
         if self._works:
