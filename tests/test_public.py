@@ -46,6 +46,7 @@ PUBLIC = {
     "cluster",
     "compare",
     "create_study",
+    "load",
     "load_result",
     "load_study",
     "outliers",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kabc.planning.rehearsal import SimulatedPlan
     from kabc.planning.schedule import Plan
     from kabc.results.compare import Comparison, compare
-    from kabc.results.files import load_result
+    from kabc.results.files import load, load_result
     from kabc.results.outliers import OutliersResult
     from kabc.results.values import Result, Trace
     from kabc.running.check import check
@@ -85,6 +85,7 @@ __all__ = [
     "cluster",
     "compare",
     "create_study",
+    "load",
     "load_result",
     "load_study",
     "outliers",
@@ -131,7 +132,7 @@ _HOMES = {
         "Comparison",
         "compare",
     ),
-    "kabc.results.files": ("load_result",),
+    "kabc.results.files": ("load", "load_result"),
     "kabc.results.outliers": ("OutliersResult",),
     "kabc.running.check": ("check",),
     "kabc.running.cluster": ("cluster",),
@@ -148,9 +149,12 @@ _HOMES = {
     "kabc.sklearn": ("KernelClusterer",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = ("kernels", "report", "strategies", "testing")  # loaded when first used: `kabc.report.write_report(...)`
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"kabc.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'kabc' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)
@@ -159,4 +163,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *_HOME_OF, *_MODULES})

@@ -62,6 +62,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
     return loaded(read, where)
 
 
+load = load_result
+
+
 def read_json(path: str | os.PathLike[str]) -> tuple[Any, str]:
     """What stands in a file that may be a saved answer, and what to call the file in errors."""
     where = repr(os.fspath(path))

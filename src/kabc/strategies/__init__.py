@@ -14,6 +14,7 @@ from kabc.strategies.registry import (
     entry_of,
     make_strategy,
     needs_kernel,
+    register,
     register_strategy,
     strategies,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "entry_of",
     "make_strategy",
     "needs_kernel",
+    "register",
     "register_strategy",
     "strategies",
 ]

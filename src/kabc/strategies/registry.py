@@ -149,6 +149,9 @@ def register_strategy(entry: StrategyEntry, *, replace: bool = False) -> None:
     REGISTRY.register(entry, replace=replace)
 
 
+register = register_strategy
+
+
 def strategies() -> dict[str, StrategyEntry]:
     """All strategies by name: those of kabc, installed ones, registered ones."""
     return REGISTRY.all()
