@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
+import sys
+import tokenize
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 import typer.main
 
+from kabc.cli import main
 from kabc.cli.app import app
 from kabc.config.models import Config
 
@@ -33,9 +37,41 @@ BLOCKS = [
 ]
 
 
+class Prints:
+    """What a block prints, beside the comment on the line of each print."""
+
+    def __init__(self, block: str) -> None:
+        tokens = tokenize.generate_tokens(io.StringIO(block).readline)
+        self._comments = {at.start[0]: at.string for at in tokens if at.type == tokenize.COMMENT}
+        self.false: list[str] = []
+
+    def __call__(self, *values: object) -> None:
+        comment = self._comments.get(sys._getframe(1).f_lineno)
+        printed = " ".join(str(value) for value in values)
+        if comment is not None and not bears_out(printed, comment):
+            self.false.append(f"{comment}\nbut it prints\n{printed}")
+
+
+def bears_out(printed: str, comment: str) -> bool:
+    """A comment beside a print is what it prints, or the first line of it; "..." stands for anything."""
+    pattern = re.escape(comment.removeprefix("# ")).replace(re.escape("..."), ".*")
+    return any(re.fullmatch(pattern, " ".join(text.split())) for text in (printed, printed.partition("\n")[0]))
+
+
 @pytest.mark.parametrize("block", BLOCKS)
-def test_the_block_runs(block: str) -> None:
-    exec(compile(block, "<docs>", "exec"), {})
+def test_the_block_runs_and_prints_what_its_comments_say(block: str) -> None:
+    prints = Prints(block)
+    exec(compile(block, "<docs>", "exec"), {"print": prints})
+    assert not prints.false, prints.false[0]
+
+
+def test_a_comment_that_is_not_what_is_printed_is_found_out() -> None:
+    assert bears_out("2 groups (46 samples)\n  group 1", "# 2 groups (... samples)")
+    assert bears_out("[[0 1]\n [1 0]]", "# [[0 1] [1 0]]")
+    assert not bears_out("2 groups (46 samples)", "# 2 groups")
+    prints = Prints("print(1)  # 2\n")
+    exec("print(1)  # 2\n", {"print": prints})
+    assert prints.false
 
 
 def test_the_blocks_of_engines_run_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +117,17 @@ def test_a_command_that_is_shown_has_options_that_are_there(line: str) -> None:
     while words[:1] and words[0] in getattr(command, "commands", ()):
         command = command.commands[words.pop(0)]
     command.make_context(command.name, words)  # reads the options, runs nothing
+
+
+def test_the_plan_that_is_shown_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = re.search(
+        r"^    (kabc plan --gap .*)\n\n((?:    .+\n)+)", (ROOT / "docs" / "cli.md").read_text("utf-8"), re.M
+    )
+    assert shown is not None
+    assert main([*shlex.split(shown[1])[1:], "--seed", "0"]) == 0  # any seed: two normal laws are assumed
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        line.strip() for line in shown[2].splitlines()
+    ]
 
 
 def test_every_block_is_of_a_kind_that_is_run_or_read() -> None:
