@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from kabc.arms.tallies import Failures, with_counts
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.partitions import Partition
-from kabc.core.words import counted
+from kabc.core.words import counted, named
 from kabc.results.forecast import more_samples
 from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
@@ -20,6 +22,7 @@ from kabc.strategies.base import Strategy
 
 # a refuted assumption takes the certificate away; of these, nothing else has to be said
 _CERTIFIES: tuple[Status, ...] = ("decided", "contradicted", "budget", "exhausted", "stalled")
+_MOST_PAIRS = 3  # that are named; more are counted
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,15 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
     labels = placed(found, intake.drawn).labels
+    evidence = Evidence.none(n_arms) if ended.broken else strategy.evidence()
+    void = bool(refuted) or ended.status == "stopped"
     drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), dict(ended.failures)
     said = with_counts(intake.notes, failures, drawn)
     return Result(
         names=intake.names,
         labels=labels,
         status="doubtful" if refuted and ended.status in _CERTIFIES else ended.status,
-        evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
+        evidence=evidence,
         samples_per_arm=drawn,
         rounds=tuple(strategy.rounds),
         guarantee=_watched(strategy.guarantee(), intake),
@@ -65,6 +70,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         n_unused=intake.n_samples - ended.n_pilot - ended.n_told,
         notes=(
             *said,
+            *(() if void else _inside(labels, evidence, intake.names)),
             *ended.notes,
             *(() if watched is None else watched.notes(intake.names)),
             *(() if refuted else ended.advice),
@@ -86,6 +92,20 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         needs=None if refuted else _needs(strategy, intake),
         origin=origin_now(intake.facts.source),
     )
+
+
+def _inside(labels: Sequence[int], evidence: Evidence, names: Sequence[Hashable]) -> tuple[str, ...]:
+    """Pairs told apart that are in one group: others link them, and some rules ask for no more than that."""
+    groups = np.array(labels)
+    same = (groups[:, None] == groups[evidence.compared]) & (groups[:, None] >= 0)
+    rows, columns = np.nonzero((evidence.told > 0) & same)
+    pairs = np.unique(np.sort(np.stack([rows, evidence.compared[columns]], axis=1), axis=1), axis=0)
+    if not len(pairs):
+        return ()
+    first = [f"{named(names[i])} and {named(names[j])}" for i, j in pairs[:_MOST_PAIRS].tolist()]
+    more = len(pairs) - len(first)
+    listed = ", ".join(first) + (f" and {counted(more, 'more pair')}" if more else "")
+    return (f"{listed} are told apart, though others link them: their group is more than one",)
 
 
 def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
