@@ -14,6 +14,7 @@ import kabc
 from kabc.kernels import Function, Gaussian
 from kabc.strategies import KABC, Cluster
 from tests import literal
+from tests.blackbox.shell import shell
 
 STEP = 0.6  # neighbours at this distance are linked in the rounds below, arms two steps apart are not
 DELTA = 0.1
@@ -248,3 +249,56 @@ def test_a_certified_group_with_a_pair_told_apart_is_noted_too() -> None:
     assert result.labels == (0, 0, 0, 1, 1)  # K components, the rule of the paper
     assert result.certified
     assert "note: a and c are told apart, though others link them: their group is more than one" in str(result)
+
+
+# ---------------------------------------------------------------- the price of adaptivity
+
+
+@pytest.mark.parametrize("separation", [1.3, 0.7, 0.25, 0.0625])
+@pytest.mark.parametrize(("n_arms", "delta"), [(2, 0.5), (12, 0.05)])
+def test_a_plan_says_what_it_costs_not_to_know_the_separation(separation: float, n_arms: int, delta: float) -> None:
+    gap = separation**0.5  # with a variance of 1: s_*^2 = gap^2, as gap <= 2
+    plan: Any = kabc.plan(n_arms, 2, delta, embedded_gap=gap, variances=1.0, kernel=Gaussian(1.0), strategy="kabc")
+    log_term = math.log(8 * (n_arms**2 - n_arms) / delta)
+    known = math.ceil(128 / separation * log_term)  # n_* of the paper's Discussion
+    assert plan.known_samples == n_arms * known
+    last = math.ceil(math.log2(128 / separation))  # k_*
+    logs = [math.log(32 * (n_arms**2 - n_arms) * k * k / delta) for k in range(1, last + 1)]
+    drawn = sum(math.ceil(2**k * log) for k, log in enumerate(logs, 1))
+    assert plan.price_at_most == pytest.approx(drawn / known)
+    assert 2 < plan.price_at_most < 4 * logs[-1] / log_term
+    assert plan.price_expected == pytest.approx(plan.expected_samples / (n_arms * known))
+    (line,) = (line for line in str(plan).split("\n") if line.startswith("price of adaptivity"))
+    assert f"at most {plan.price_at_most:.3g} times the {n_arms * known:,} samples of CLUSTER with s_* known" in line
+    assert f"{plan.price_expected:.2g} expected" in line and "measured" in line
+
+
+def test_the_shell_says_it_too_and_of_the_published_rule_alone() -> None:
+    words = ("plan", "--gap", 2, "--arms", 6, "--clusters", 2, "--seed", 1)
+    prices = {row["strategy"]: row["price_of_adaptivity"] for row in shell(*words, "--json").json["plans"]}
+    assert prices["anytime"] is None and prices["kabc-tight"] is None
+    plan: Any = kabc.plan(6, 2, gap=2.0, strategy="kabc")
+    assert prices["kabc"] == {
+        "known_samples": plan.known_samples,
+        "at_most": pytest.approx(plan.price_at_most),
+        "expected": pytest.approx(plan.price_expected),
+    }
+    assert sum("price of adaptivity" in line for line in shell(*words).out.split("\n")) == 1
+    assert "price of adaptivity" not in str(kabc.plan(6, 2, gap=2.0, strategy="kabc-tight"))
+
+
+def test_runs_of_the_published_rule_cost_less_than_to_know_the_separation() -> None:
+    """Two points: the separation is known exactly, and both find the groups."""
+    gap = distance(0.0, 1.0)
+    known = Cluster.for_separation(4, math.sqrt(2 * gap), DELTA, Gaussian(1.0))  # without variance s_*^2 = 2 gap
+    strategy = KABC(4, 2, DELTA, Gaussian(1.0))
+    for one in (known, strategy):
+        while not one.stopped:
+            told(one, [0.0, 1.0, 0.0, 1.0])
+        assert one.recommend().labels == (0, 1, 0, 1) and one.recommend().certified
+    plan: Any = kabc.plan(
+        4, 2, DELTA, embedded_gap=gap, variances=0.0, kernel=Gaussian(1.0), strategy="kabc", progress=False
+    )
+    assert known.n_samples == plan.known_samples
+    assert strategy.n_samples / known.n_samples == pytest.approx(plan.price_expected)
+    assert strategy.n_samples < plan.price_at_most * known.n_samples
