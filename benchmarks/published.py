@@ -6,9 +6,9 @@ correct implementations differ only if a round is a close call. Two of the twelv
 V = 800 and V = 3200, where the distance equals the threshold up to noise. The default seed gives the same totals as the
 thesis. --seeds counts how often other seeds do.
 
---price prints the price of adaptivity, the last remark of the paper's Discussion: all samples of KABC (first round k = 1)
-as multiples of those of CLUSTER with s_* known, on the arms of the experiment. s_* is computed in closed form, and CLUSTER
-has the n_* of the Discussion; the bound is that of `kabc.plan`.
+--price prints the price of adaptivity, the last remark of the paper's Discussion: all samples of KABC (first round
+k = 1) as multiples of those of CLUSTER with s_* known, on the arms of the experiment. s_* is computed in closed form,
+CLUSTER has the n_* of the Discussion, and the bound is that of `kabc.plan`.
 
 Source: github.com/sebastian-vogt-cs/masters-thesis-experiments (2025), data/same_mean_experiment_*.p.
 

@@ -105,9 +105,10 @@ class Plan:
         """The price of adaptivity in one line; empty but for the published rule."""
         if self.known_samples is None:
             return ""
+        least, most = MEASURED
         return (
-            f"price of adaptivity: at most {self.price_at_most:.3g} times the {self.known_samples:,} samples of CLUSTER "
-            f"with s_* known (proof), {self.price_expected:.2g} expected; {MEASURED[0]:g} to {MEASURED[1]:g} measured on "
+            f"price of adaptivity: at most {self.price_at_most:.3g} times the {self.known_samples:,} samples of "
+            f"CLUSTER with s_* known (proof), {self.price_expected:.2g} expected; {least:g} to {most:g} measured on "
             "published instances"
         )
 
