@@ -38,6 +38,7 @@ class Ending:
     failures: Mapping[Hashable, Failures]
     n_lost: int  # draws that were paid for without a sample to show
     advice: tuple[str, ...] = ()  # what to ask for next; not where an assumption is refuted
+    assumed: Sequence[str] = ()  # beside what the strategy assumes
     broken: bool = False  # the strategy failed while it was told a round: what it says now is not certain
 
 
@@ -60,7 +61,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         evidence=evidence,
         samples_per_arm=drawn,
         rounds=tuple(strategy.rounds),
-        guarantee=_watched(strategy.guarantee(), intake),
+        guarantee=_watched(strategy.guarantee(), intake, ended.assumed),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken or refuted else strategy.n_groups_at_least,
@@ -115,9 +116,9 @@ def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
     return found.taken_back() if found is not None and doubted else found
 
 
-def _watched(why: Guarantee, intake: Intake) -> Guarantee:
+def _watched(why: Guarantee, intake: Intake, assumed: Sequence[str]) -> Guarantee:
     """What a strategy says of itself, what recorded samples assume, and which of the assumptions were watched."""
-    lines = () if intake.reuse is None else intake.reuse.lines()
+    lines = (*assumed, *(() if intake.reuse is None else intake.reuse.lines()))
     lines += (watch.OFF,) if intake.watch is None else intake.watch.lines(intake.names)
     if any("different arms" in line for line in why.assumptions):  # some strategies do without
         lines = (*lines, watch.NOT_SEEN)
