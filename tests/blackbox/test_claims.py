@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -95,6 +96,50 @@ def test_a_study_says_it_too_also_after_it_was_resumed(pool: ProcessPoolExecutor
     assert result.certified
     for found in (first, result):
         assert any("made again after a worker was lost" in line for line in found.guarantee.assumptions)
+
+
+# ---------------------------------------------------------------- recorded samples
+
+
+def looked(store: str, name: str, names: list[str], drift: float) -> str:
+    """What a study that reads the samples of "monday" says of them; arm a has drifted."""
+    study = kabc.load_study("monday", storage=store).grow(
+        name, arms=[one for one in names if one not in "abcdef"], seed=2, max_samples=6 * 20 + 2 * len(names)
+    )
+    result = study.run({one: partial(normal, mean=drift * (one == "a")) for one in names}, progress=False)
+    return " ".join((*result.notes, *result.guarantee.assumptions))
+
+
+def test_a_drift_is_told_by_the_number_of_all_arms_not_of_those_with_records(tmp_path: Path) -> None:
+    """How many arms have a record depends on values, so an alarm of one arm takes N / 0.0025, N of the question."""
+    store, few = str(tmp_path / "kabc.db"), list("abcdef")
+    monday = kabc.create_study("monday", few, storage=store, seed=0, max_samples=300)
+    monday.run({one: partial(normal, mean=0.0) for one in few}, progress=False)
+    many, seen = [*few, *(f"new {one}" for one in range(60))], 0
+    for drift in (1.7, 1.8, 1.9):
+        alarm = re.search(
+            r"not used: a: new samples differ from recorded ones \(evidence ([\d,]+) : 1\); found",
+            looked(store, f"same, {drift}", few, drift),
+        )
+        if alarm is None:
+            continue  # too weak, or all arms together say it
+        seen += 1
+        assert len(few) / 0.0025 <= float(alarm[1].replace(",", "")) < len(many) / 0.0025
+        assert "gave no sign that the arms have changed" in looked(store, f"grown, {drift}", many, drift)
+    assert seen
+
+
+def test_a_certificate_says_that_the_length_of_blocks_was_chosen_from_the_data() -> None:
+    rng = np.random.default_rng(0)
+    walks = {}
+    for name in "abc":
+        noise = rng.normal(0.0, 1.0, 3_000)
+        for row in range(1, len(noise)):
+            noise[row] += 0.8 * noise[row - 1]
+        walks[name] = noise + 4.0 * (name == "c")
+    result = kabc.cluster(walks, 2, block="auto", seed=0, progress=False)
+    assert result.block > 1
+    assert "the length was chosen from the data, by a rule of thumb" in result.certificate()
 
 
 # ---------------------------------------------------------------- pages
