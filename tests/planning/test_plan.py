@@ -93,7 +93,7 @@ def test_without_variances_the_plan_is_for_the_worst() -> None:
 def test_the_table_shows_every_round_and_both_stops() -> None:
     seen = kabc.plan(4, 2, 0.1, embedded_gap=0.5, variances=0.3)
     text = str(seen)
-    assert text.count("\n") == len(seen.rounds) + 3
+    assert text.count("\n") == len(seen.rounds) + 4
     assert "expected to stop" in text
     assert "sure to stop" in text
     assert f"{math.ceil(seen.theorem_bound):,}" in text

@@ -74,16 +74,16 @@ def test_what_died_with_a_worker_is_drawn_again_and_the_answer_is_the_same(
 
 
 def test_three_deaths_in_a_row_end_the_run_and_name_the_arm(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
-    with pytest.raises(ArmError, match=r"^arm 'a': the worker that drew from it died 3 times in a row; ") as caught:
-        run(dying(tmp_path, 99), **FEW, executor=pool)
+    with pytest.raises(ArmError, match=r"^arm 'a': 3 workers in a row that drew from it died: ") as caught:
+        run(dying(tmp_path, 99), **FEW, executor=pool, on_worker_loss="redraw")
     assert isinstance(caught.value.__cause__, BrokenExecutor)
     found = caught.value.result
     assert found.status == "failed" and len(found.rounds) == 3
     assert found.samples_per_arm["b"] > 0
 
 
-def test_two_deaths_in_a_row_do_not(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
-    assert run(dying(tmp_path, 2), **FEW, executor=pool).status == "decided"
+def test_two_deaths_in_a_row_do_not_where_redraws_were_asked_for(pool: ProcessPoolExecutor, tmp_path: Path) -> None:
+    assert run(dying(tmp_path, 2), **FEW, executor=pool, on_worker_loss="redraw").status == "decided"
 
 
 def test_a_pool_that_is_dead_from_the_start_is_replaced(pool: ProcessPoolExecutor) -> None:
@@ -162,6 +162,6 @@ def test_our_replacement_is_closed_and_the_pool_of_the_user_is_left_alone(
         usual(self, *args, **kwargs)
 
     monkeypatch.setattr(ProcessPoolExecutor, "shutdown", shutdown)
-    run(dying(tmp_path, 2), **FEW, executor=pool)
+    run(dying(tmp_path, 2), **FEW, executor=pool, on_worker_loss="redraw")
     assert len(closed) == 2
     assert pool not in closed

@@ -46,7 +46,10 @@ class Assumed:
 
 @dataclass(frozen=True)
 class Row:
-    """The plan of one strategy: the estimated samples, and a proven upper limit if the gap is right."""
+    """The plan of one strategy: the estimated samples, and a proven upper limit if the gap is right.
+
+    `price_of_adaptivity`, of the published rule: both as multiples of the samples of CLUSTER with s_* known.
+    """
 
     strategy: str
     samples: int | None
@@ -54,6 +57,7 @@ class Row:
     money: float | None
     seconds: float | None
     remark: str
+    price_of_adaptivity: dict[str, float | None] | None = None
 
 
 def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool, quiet: bool, save: str | None) -> int:
@@ -148,9 +152,14 @@ def _row(name: str, make: Callable[[], Any], cost: Cost) -> Row:
     except SettingsError as error:
         return Row(name, None, None, None, None, exits.for_the_shell(str(error)))
     samples = made.expected_samples
-    open_end = not isinstance(made, Plan) and made.given_up
-    remark = "the simulated run was given up undecided; it needs more samples" if open_end else ""
-    return Row(name, samples, made.sure_samples, cost.money(samples), cost.duration(samples), remark)
+    spent = (samples, made.sure_samples, cost.money(samples), cost.duration(samples))
+    if isinstance(made, Plan):
+        if made.known_samples is None:
+            return Row(name, *spent, "")
+        known = {"known_samples": made.known_samples, "at_most": made.price_at_most, "expected": made.price_expected}
+        return Row(name, *spent, made.price_line, known)
+    remark = "the simulated run was given up undecided; it needs more samples" if made.given_up else ""
+    return Row(name, *spent, remark)
 
 
 def _print(source: str, rows: list[Row], config: Config) -> None:

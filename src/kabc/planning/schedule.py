@@ -7,6 +7,7 @@ The anytime strategy has no schedule; its runs are simulated (kabc.planning.rehe
 | s_*^2     | `squared_separation`   | min over cross pairs of gap^2 / (V_i v V_j) and 2 gap / sqrt(g-bar)        |
 | k_*       | `k_star`               | ceil(log2(128 / s_*^2)) v 1, the round by which the theorem stops          |
 | tau       | `theorem_bound`        | 8 N (128/s_*^2 v 1) log(32 (N^2 - N) k_*^2 / delta), eq. bound_budget      |
+| N n_*     | `known_samples`        | N ceil(128/s_*^2 log(8 (N^2 - N) / delta)), CLUSTER with s_* known         |
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kabc.core.errors import SettingsError
-from kabc.core.evidence.thresholds import pair_thresholds, squared_separation
+from kabc.core.evidence.thresholds import VarianceAware, pair_thresholds, squared_separation
 from kabc.planning.cost import Cost
 from kabc.strategies import KABC
+from kabc.strategies.cluster import Cluster
 
+MEASURED = (0.38, 0.72)  # the price of adaptivity, least and most of the runs of benchmarks/published.py --price
 _MOST_ROUNDS = 400  # a longer schedule asks for more samples than anybody can draw
 
 
@@ -49,6 +52,10 @@ class Plan:
         The paper's bound on the number of samples, for the published settings.
     estimated : bool
         Gap and variance were estimated from a pilot: the plan is a guess.
+    known_samples : int, optional
+        All samples of CLUSTER if s_* were known (`Cluster.for_separation`); None but for the published rule.
+    price_at_most, price_expected : float, optional
+        The price of adaptivity: sure and expected samples of the published rule, as multiples of these.
 
     Examples
     --------
@@ -71,6 +78,7 @@ class Plan:
     sure_round: int
     estimated: bool
     cost: Cost = field(default_factory=Cost)
+    known_samples: int | None = None
 
     @property
     def expected_samples(self) -> int:
@@ -81,6 +89,28 @@ class Plan:
     def sure_samples(self) -> int:
         """All samples up to the round that the proof promises."""
         return self._samples_at(self.sure_round)
+
+    @property
+    def price_at_most(self) -> float | None:
+        """Sure samples, as a multiple of those of CLUSTER with s_* known."""
+        return None if self.known_samples is None else self.sure_samples / self.known_samples
+
+    @property
+    def price_expected(self) -> float | None:
+        """Expected samples, as a multiple of those of CLUSTER with s_* known."""
+        return None if self.known_samples is None else self.expected_samples / self.known_samples
+
+    @property
+    def price_line(self) -> str:
+        """The price of adaptivity in one line; empty but for the published rule."""
+        if self.known_samples is None:
+            return ""
+        least, most = MEASURED
+        return (
+            f"price of adaptivity: at most {self.price_at_most:.3g} times the {self.known_samples:,} samples of "
+            f"CLUSTER with s_* known (proof), {self.price_expected:.2g} expected; {least:g} to {most:g} measured on "
+            "published instances"
+        )
 
     def _samples_at(self, number: int) -> int:
         return next(row.n_samples for row in self.rounds if row.number == number)
@@ -95,6 +125,7 @@ class Plan:
                 f"{'round':>5} {'delta_k':>10} {'n per arm':>12} {'samples in all':>15} {'threshold':>10}",
                 *(self._row(row) for row in self.rounds),
                 f"theorem's bound on the budget of the published settings: {bound}",
+                *filter(None, [self.price_line]),
                 *self.cost.lines({"expected": self.expected_samples, "sure": self.sure_samples}),
             ]
         )
@@ -112,6 +143,8 @@ def scheduled(strategy: KABC, gap: float, variance: float, estimated: bool) -> P
     n_arms, delta, schedule = strategy.n_arms, strategy.delta, strategy.schedule
     k_star = max(1, math.ceil(math.log2(128 / s2)))  # eq. k_*
     bound = 8 * n_arms * max(128 / s2, 1) * math.log(32 * (n_arms**2 - n_arms) * k_star**2 / delta)  # eq. bound_budget
+    published = VarianceAware() == schedule.threshold and schedule.spending == "published" and schedule.growth == 2
+    known = Cluster.for_separation(n_arms, math.sqrt(s2), delta, strategy.kernel).n
     rows: list[PlannedRound] = []
     expected: int | None = None
     discarded = 0
@@ -137,6 +170,7 @@ def scheduled(strategy: KABC, gap: float, variance: float, estimated: bool) -> P
                 k if expected is None else expected,
                 k,
                 estimated,
+                known_samples=n_arms * known if published and not strategy.keep_samples else None,
             )
     raise SettingsError(
         f"no end within {_MOST_ROUNDS} rounds for a gap of {gap:.3g}; raise growth, or ask for a larger gap"

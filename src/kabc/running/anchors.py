@@ -70,8 +70,13 @@ def compare(
     anchors: Mapping[Any, NDArray[Any]],
     seed: int,
     columns: Sequence[str] = (),
+    *,
+    n_arms: int,
 ) -> Anchored:  # name -> (m,) or (m, d), name -> (a,) or (a, d)
-    """Whether the anchors look as if they went on where the records ended; arms with hardly any record are left out."""
+    """Whether the anchors look as if they went on where the records ended; arms with hardly any record are left out.
+
+    `n_arms`: N, all arms of the question. How many of them have a record depends on values, so the union is over N.
+    """
     pairs = {name: (_rows(recorded[name]), _rows(rows)) for name, rows in anchors.items() if name in recorded}
     pairs = {name: both for name, both in pairs.items() if len(both[0]) >= _LOWEST}
     if not pairs:
@@ -82,7 +87,7 @@ def compare(
     found = [
         Assumption(name, _what(int(column), n_columns, columns), math.exp(log))
         for name, log, column in zip(names, logs.max(axis=0) - share, logs.argmax(axis=0), strict=True)
-        if log >= math.log(len(names)) - math.log(LOOK / 2)
+        if log >= math.log(n_arms) - math.log(LOOK / 2)
     ]
     found.sort(key=lambda one: -one.evidence)
     if together - share >= -math.log(LOOK / 2):

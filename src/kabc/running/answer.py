@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from kabc.arms.tallies import Failures, with_counts
 from kabc.core.evidence.pairs import Evidence
 from kabc.core.evidence.verdicts import Verdicts
 from kabc.core.partitions import Partition
-from kabc.core.words import counted
+from kabc.core.words import counted, named
 from kabc.results.forecast import more_samples
 from kabc.results.origin import origin_now
 from kabc.results.values import Result, Trace
@@ -20,6 +22,7 @@ from kabc.strategies.base import Strategy
 
 # a refuted assumption takes the certificate away; of these, nothing else has to be said
 _CERTIFIES: tuple[Status, ...] = ("decided", "contradicted", "budget", "exhausted", "stalled")
+_MOST_PAIRS = 3  # that are named; more are counted
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Ending:
     failures: Mapping[Hashable, Failures]
     n_lost: int  # draws that were paid for without a sample to show
     advice: tuple[str, ...] = ()  # what to ask for next; not where an assumption is refuted
+    assumed: Sequence[str] = ()  # beside what the strategy assumes
     broken: bool = False  # the strategy failed while it was told a round: what it says now is not certain
 
 
@@ -46,16 +50,18 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
     labels = placed(found, intake.drawn).labels
+    evidence = Evidence.none(n_arms) if ended.broken else strategy.evidence()
+    void = bool(refuted) or ended.status == "stopped"
     drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), dict(ended.failures)
     said = with_counts(intake.notes, failures, drawn)
     return Result(
         names=intake.names,
         labels=labels,
         status="doubtful" if refuted and ended.status in _CERTIFIES else ended.status,
-        evidence=Evidence.none(n_arms) if ended.broken else strategy.evidence(),
+        evidence=evidence,
         samples_per_arm=drawn,
         rounds=tuple(strategy.rounds),
-        guarantee=_watched(strategy.guarantee(), intake),
+        guarantee=_watched(strategy.guarantee(), intake, ended.assumed),
         delta=strategy.delta,
         n_clusters=strategy.n_clusters,
         n_groups_at_least=1 if ended.broken or refuted else strategy.n_groups_at_least,
@@ -65,6 +71,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         n_unused=intake.n_samples - ended.n_pilot - ended.n_told,
         notes=(
             *said,
+            *(() if void else _inside(labels, evidence, intake.names)),
             *ended.notes,
             *(() if watched is None else watched.notes(intake.names)),
             *(() if refuted else ended.advice),
@@ -88,6 +95,20 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     )
 
 
+def _inside(labels: Sequence[int], evidence: Evidence, names: Sequence[Hashable]) -> tuple[str, ...]:
+    """Pairs told apart that are in one group: others link them, and some rules ask for no more than that."""
+    groups = np.array(labels)
+    same = (groups[:, None] == groups[evidence.compared]) & (groups[:, None] >= 0)
+    rows, columns = np.nonzero((evidence.told > 0) & same)
+    pairs = np.unique(np.sort(np.stack([rows, evidence.compared[columns]], axis=1), axis=1), axis=0)
+    if not len(pairs):
+        return ()
+    first = [f"{named(names[i])} and {named(names[j])}" for i, j in pairs[:_MOST_PAIRS].tolist()]
+    more = len(pairs) - len(first)
+    listed = ", ".join(first) + (f" and {counted(more, 'more pair')}" if more else "")
+    return (f"{listed} are told apart, though others link them: their group is more than one",)
+
+
 def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
     """What is proven within a tolerance, by a strategy that takes one."""
     ask = getattr(strategy, "verdicts", None)
@@ -95,9 +116,9 @@ def _verdicts(strategy: Strategy, *, doubted: bool) -> Verdicts | None:
     return found.taken_back() if found is not None and doubted else found
 
 
-def _watched(why: Guarantee, intake: Intake) -> Guarantee:
+def _watched(why: Guarantee, intake: Intake, assumed: Sequence[str]) -> Guarantee:
     """What a strategy says of itself, what recorded samples assume, and which of the assumptions were watched."""
-    lines = () if intake.reuse is None else intake.reuse.lines()
+    lines = (*assumed, *(() if intake.reuse is None else intake.reuse.lines()))
     lines += (watch.OFF,) if intake.watch is None else intake.watch.lines(intake.names)
     if any("different arms" in line for line in why.assumptions):  # some strategies do without
         lines = (*lines, watch.NOT_SEEN)

@@ -21,12 +21,13 @@ from kabc.core.errors import ArmError, KabcError
 from kabc.core.words import counted, in_short
 from kabc.running.engines.chunks import Answers, Pace
 from kabc.storage.contract import Ticket
+from kabc.study.policies import MOST_DEATHS
 
 if TYPE_CHECKING:
     from kabc.running.shift import Shift
 
 _POLL_SECONDS = 0.5
-_MOST_DEATHS = 3  # of the workers of one draw
+_MOST_TRIES = 3  # of one draw, where redraws were asked for
 _PATIENCE = 1.0  # seconds after which people want to know what it waits for
 
 Piece = tuple[int, Ticket]  # its place in the order, and what is to be drawn
@@ -178,36 +179,43 @@ class Away:
         tickets = [ticket for _, ticket in lost]
         which: list[int | None] = [ticket.id for ticket in tickets]
         self._deaths.update(which or [None])
+        self._sources.deaths.update(ticket.arm for ticket in tickets)
         if not encode:
             for ticket in tickets:
                 self._shift.lose(ticket)
         deaths = max(self._deaths[one] for one in which or [None])
-        if workers.on_loss == "raise" or (deaths >= _MOST_DEATHS and not encode):
-            raise self._died(tickets, deaths, death) from death
+        pattern = [ticket for ticket in tickets if self._sources.deaths[ticket.arm] >= MOST_DEATHS]
+        if workers.on_loss is None and pattern:
+            raise self._died(pattern, f"{MOST_DEATHS} workers", death) from death
+        if workers.on_loss == "raise" or (deaths >= _MOST_TRIES and not encode):
+            worst = [ticket for ticket in tickets if self._deaths[ticket.id] == deaths]
+            who = "the worker" if deaths == 1 else f"{counted(deaths, 'worker')} in a row"
+            raise self._died(worst, who, death) from death
         rebuilt = workers.rebuilt()
         if rebuilt is None:
-            why = f"{_name(workers.engine)} cannot be made anew; "
-            raise self._died(tickets, deaths, death, why) from death
+            raise self._died(tickets, "the worker", death, f"{_name(workers.engine)} cannot be made anew; ") from death
         self._sources.workers = rebuilt
         if rebuilt.engine is not None and rebuilt.engine.falls_as_one:
             self._limit = 1
         if encode:
+            self._shift.note_lost("encoded", tickets[0])
             self._shift.take_failed(tickets[0])
-            self._sources.n_encoded += 1
             self._next(tickets[0].arm)
             return
-        self._sources.n_redrawn += len(lost)
+        for ticket in tickets:
+            self._shift.note_lost("redrawn", ticket)
         self._alone |= {ticket.id for ticket in tickets}
         self._again(lost)
 
-    def _died(self, tickets: Sequence[Ticket], deaths: int, death: BaseException, why: str = "") -> ArmError:
-        names = [self._sources.names[ticket.arm] for ticket in tickets if self._deaths[ticket.id] == deaths]
-        times = "" if deaths == 1 else f" {counted(deaths, 'time')} in a row"
-        hint = f"{why}was it killed, or out of memory? See on_worker_loss="
+    def _died(self, tickets: Sequence[Ticket], who: str, death: BaseException, why: str = "") -> ArmError:
+        """The error after deaths with draws of these tickets; `who` died."""
+        hint = f"{why}killed, or out of memory? To draw again may leave out values that kill a worker: see to the cause"
+        hint += ", or choose what becomes of lost draws, on_worker_loss= (docs/failures.md)"
+        names = [self._sources.names[ticket.arm] for ticket in tickets]
         if len(names) == 1:
-            return ArmError(f"the worker that drew from it died{times}; {hint}").of_arm(names[0])
+            return ArmError(f"{who} that drew from it died: {hint}").of_arm(names[0])
         beside = f" while these were drawn: {in_short([str(name) for name in names])}" if names else f" ({death})"
-        return ArmError(f"a worker died{times}{beside}; {hint}")
+        return ArmError(f"{who} died{beside}: {hint}")
 
     def _settle(self) -> None:
         """Cancel what has not begun, and count what comes of the rest: no sample is lost."""

@@ -91,7 +91,7 @@ def _note(length: int, tau: float, arm: object) -> str:
         return "block: 1, as samples were not seen to depend on the ones before"
     return (
         f"block: {counted(length, 'consecutive sample')} form one, as samples depend on the ones before over about "
-        f"{tau:.3g} samples (longest: arm {arm})"
+        f"{tau:.3g} samples (longest: arm {arm}); the length was chosen from the data, by a rule of thumb"
     )
 
 

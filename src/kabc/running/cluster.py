@@ -145,10 +145,11 @@ def cluster(
         whatever it is and however many workers it has. Unless it is a ThreadPoolExecutor, arms are sent by pickle:
         those that cannot be sent, or that keep something (pools, commands, connections), are drawn here.
     on_worker_loss : {"redraw", "encode", "raise"}, optional
-        What happens when a process of `executor` dies. "redraw", the default, draws what was lost again, with the same
-        randomness, in a new pool where the old one is broken; if a draw is lost three times the run ends. Values that
-        kill a worker may then be missing, and the result says so. "encode" makes the lost samples failures, for arms
-        that have a value for them (a method ``failed(n)``). "raise" ends the run. For a study, see `kabc.create_study`.
+        What happens when a process of `executor` dies. None draws what was lost again, with the same randomness, in a
+        new pool where the old one is broken, and ends the run once two have died with draws of the same arm. "redraw"
+        goes on, unless one draw is lost three times. Values that kill a worker may then be missing, and the result says
+        so. "encode" makes the lost samples failures, for arms that have a value for them (a method ``failed(n)``).
+        "raise" ends the run. For a study, see `kabc.create_study`.
     storage : str, path or Storage, optional
         Where to keep the run as a study, with everything that is drawn: a file of SQLite ("kabc.db"), a URL
         ("postgresql://user@host/name"), or a store. If the run is killed, the same call goes on where it was. Default:

@@ -276,7 +276,7 @@ class OddRounds:
         refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
         drawn = dict(zip(intake.names, intake.drawn, strict=True))
         enough = self._enough()
-        notes = (*with_counts(intake.notes, failures, drawn), *self._sources.losses, *self._notes)
+        notes = (*with_counts(intake.notes, failures, drawn), *self._notes)
         return OutliersResult(
             names=intake.names,
             status="doubtful" if refuted else self._status(odd, enough, extent),

@@ -103,7 +103,7 @@ class Reuse:
     def _compared(self, names: Sequence[Hashable], seed: int, columns: Sequence[str]) -> Anchored:
         new = {arm: joined(arm, parts) for arm, parts in enumerate(self._new) if parts}
         old = {names[arm]: self._rows[arm][: self._n_old[arm]] for arm in new}
-        return compare(old, {names[arm]: rows for arm, rows in new.items()}, seed, columns)
+        return compare(old, {names[arm]: rows for arm, rows in new.items()}, seed, columns, n_arms=len(names))
 
     # ------------------------------------------------------------ rounds
 

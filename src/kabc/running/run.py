@@ -23,9 +23,11 @@ from kabc.running.snapshots import Listener
 from kabc.running.sources import Sources
 from kabc.running.steps import Stepper
 from kabc.running.suggest import suggestion
+from kabc.storage.contract import Note
 from kabc.strategies.answers import Status
 from kabc.strategies.base import Strategy
 from kabc.study.ledger import Ledger
+from kabc.study.story import assumed, losses
 
 
 @dataclass
@@ -40,7 +42,7 @@ class Run:
     listeners: Sequence[Listener] = ()
     started: float = field(default_factory=time.perf_counter)
     interrupts: Interrupts | None = None
-    story: Callable[[], Sequence[str]] = tuple  # what else to know of how the samples came together
+    story: Callable[[Sequence[Note]], Sequence[str]] = losses  # how the samples came together, from notes of the ledger
 
     def __post_init__(self) -> None:
         self.rounds = Rounds(
@@ -132,6 +134,7 @@ class Run:
 
     def _answer_of(self, strategy: Strategy, status: Status) -> Result:
         rounds, seconds = self.rounds, time.perf_counter() - self.started
+        noted = self.ledger.storage.notes(self.ledger.study.id)
         advice: tuple[str, ...] = ()
         if not rounds.telling:
             advice = tuple(suggestion(rounds.settings, self.intake, strategy.recommend().labels, status))
@@ -139,12 +142,13 @@ class Run:
             status=status,
             n_pilot=rounds.n_pilot,
             n_told=0 if rounds.telling else strategy.n_samples - rounds.before,
-            notes=(*(() if self.sources is None else self.sources.losses), *self.story(), *rounds.notes),
+            notes=(*self.story(noted), *rounds.notes),
             seconds=seconds,
             trace=rounds.tracer.trace(),
             failures={} if self.sources is None else self.sources.failures,
             n_lost=self._n_lost,
             advice=advice,
+            assumed=assumed(noted),
             broken=rounds.telling,
         )
         return answer(strategy, self.intake, ended)

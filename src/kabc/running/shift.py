@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,8 +168,7 @@ class Shift:
         do = fate(ticket, deaths, self._on_loss)
         if do == "fail":
             raise self._failed(ticket, ArmError(loss_message(deaths)))
-        note = {"round": ticket.round, "arm": ticket.arm, "ticket": ticket.id, "deaths": ticket.deaths}
-        self._ledger.storage.add_note(self._ledger.study.id, "redrawn" if do == "draw" else "encoded", note)
+        self.note_lost("redrawn" if do == "draw" else "encoded", ticket)
         if do == "encode":
             self.take_failed(ticket)
         return do == "draw"
@@ -285,6 +284,11 @@ class Shift:
         """Count the ticket as failed samples, for which the arm has a value."""
         source: Any = self.sources.arms[ticket.arm]
         self.take(ticket, lambda: source.failed(ticket.count))
+
+    def note_lost(self, fate: Literal["redrawn", "encoded"], ticket: Ticket) -> None:
+        """Note what becomes of a draw that died with its worker: the answer says it."""
+        note = {"round": ticket.round, "arm": ticket.arm, "ticket": ticket.id, "deaths": ticket.deaths}
+        self._ledger.storage.add_note(self._ledger.study.id, fate, note)
 
     def lose(self, ticket: Ticket) -> None:
         """Count a draw that was paid for, and gave nothing."""

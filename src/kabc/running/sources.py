@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, Protocol, get_args
 
@@ -16,7 +17,6 @@ from kabc.core.errors import ArmError, SettingsError
 from kabc.core.kernels import FiniteKernel
 from kabc.core.samples import describe
 from kabc.core.streams import rngs_of
-from kabc.core.words import counted
 from kabc.running.engines.base import Engine
 from kabc.running.workers import Workers, one_at_a_time, waits
 from kabc.study.facts import ArmFacts, Facts
@@ -62,7 +62,7 @@ class Sources:
         self._block = 1
         self.served: frozenset[int] | None = None  # arms that can be drawn here; None: all of them
         self.lost = [0] * len(self.arms)  # samples of draws that gave nothing, of arms that do not count their calls
-        self.n_redrawn = self.n_encoded = 0  # draws that died with their worker
+        self.deaths: Counter[int] = Counter()  # workers of the engine that died with draws of an arm
         self._paid_before = [getattr(arm, "n_paid", 0) for arm in self.arms]
         self._failed_before = [failures_of(arm) for arm in self.arms]
         self.workers = Workers()
@@ -115,21 +115,6 @@ class Sources:
             name: now.since(before) for name, arm, before in counts if (now := failures_of(arm)).count != before.count
         }
 
-    @property
-    def losses(self) -> list[str]:
-        """What to know about draws that died with their worker."""
-        said = []
-        if self.n_redrawn:
-            verb = "was" if self.n_redrawn == 1 else "were"
-            said.append(
-                f"{counted(self.n_redrawn, 'draw')} {verb} lost with a worker and drawn again; values that kill a "
-                "worker may be missing now"
-            )
-        if self.n_encoded:
-            verb = "was" if self.n_encoded == 1 else "were"
-            said.append(f"{counted(self.n_encoded, 'draw')} {verb} lost with a worker and encoded as failed samples")
-        return said
-
     def may_leave(self, arm: int) -> bool:
         """Whether an arm is drawn on the engine. In another process: it keeps nothing here, and it can be sent."""
         if self.workers.shares_memory:
@@ -149,7 +134,7 @@ class Sources:
     def check_workers(self) -> None:
         """Refuse before the first sample what cannot be done when a worker dies."""
         on_loss = self.workers.on_loss
-        if on_loss not in get_args(OnWorkerLoss):
+        if on_loss not in (None, *get_args(OnWorkerLoss)):
             raise SettingsError(f"on_worker_loss must be 'redraw', 'encode' or 'raise', got {on_loss!r}")
         if on_loss != "encode" or self.workers.shares_memory:
             return

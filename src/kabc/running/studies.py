@@ -91,7 +91,7 @@ def run_of(
         Ticker(False) if show is None else show,
         listeners,
         time.perf_counter() if started is None else started,
-        story=lambda: story(storage, study, spec.kabc, origin_now("").version),
+        story=lambda notes: story(notes, study.name, spec.kabc, origin_now("").version),
     )
     if reuse is None:
         keeper = Keeper(storage, study, spec.fingerprint)

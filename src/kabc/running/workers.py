@@ -24,12 +24,12 @@ class Workers:
 
     engine: Engine | None = None
     limit: int = 1
-    on_loss: OnWorkerLoss = "redraw"
+    on_loss: OnWorkerLoss | None = None
     only_waiting: bool = False
 
     @classmethod
     def of(
-        cls, engine: Engine | None, workers: int | None, arms: Sequence[Arm], on_loss: OnWorkerLoss = "redraw"
+        cls, engine: Engine | None, workers: int | None, arms: Sequence[Arm], on_loss: OnWorkerLoss | None = None
     ) -> Workers:
         """At most `workers` draws at a time, on the given engine or in our own threads. None: as the arms allow."""
         limit = len(arms) if workers is None else min(workers, len(arms))
@@ -84,4 +84,4 @@ class Place:
 
     def workers_for(self, arms: Sequence[Arm]) -> Workers:
         """The workers for these arms."""
-        return Workers.of(self.engine, self.workers, arms, self.on_worker_loss or "redraw")
+        return Workers.of(self.engine, self.workers, arms, self.on_worker_loss)

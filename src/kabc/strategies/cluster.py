@@ -39,7 +39,6 @@ from kabc.core.settings import arms_number, error_probability, positive_number, 
 from kabc.core.words import percent
 from kabc.strategies.answers import Guarantee
 from kabc.strategies.base import Request, Stepwise, all_arms, checked_samples, checked_sums, kernel_given
-from kabc.strategies.guesses import agreeing
 from kabc.strategies.wording import pairs_claim
 
 Comparisons = Literal["all", "representatives"]
@@ -101,8 +100,9 @@ class Cluster(Stepwise):
     """CLUSTER: draw n samples of every arm once, connect what is not told apart, return the components.
 
     With probability at least 1 - delta no two arms of one group are separated. Whether all groups are separated
-    depends on n. So without a declared separation the partition is a guess that may be too coarse, and only the pairs
-    told apart are certified. `Cluster.for_separation` chooses n so that the partition is certified, given s_*.
+    depends on n. So without a declared separation the partition is a guess that may be too coarse: other arms may link
+    two that are told apart. Only the pairs told apart are certified. `Cluster.for_separation` chooses n so that the
+    partition is certified, given s_*.
 
     Parameters
     ----------
@@ -213,9 +213,7 @@ class Cluster(Stepwise):
     def recommend(self) -> Partition:
         if self._seen is None:
             return Partition((0,) * self.n_arms)
-        if self.status == "decided":
-            return Partition(self._seen.partition.labels, certified=True)
-        return agreeing(self._seen.partition, self._seen.evidence, self.n_groups_at_least)
+        return Partition(self._seen.partition.labels, certified=self.status == "decided")
 
     def evidence(self) -> Evidence:
         return Evidence.none(self.n_arms) if self._seen is None else self._seen.evidence

@@ -261,12 +261,7 @@ class KABC(Stepwise):
                 self._round += 1  # slow growth may round up to the same budget: nothing new to test
 
     def recommend(self) -> Partition:
-        if self._status == "decided":
-            return Partition(self._components.labels, certified=True)
-        guess = self._components
-        if self._status != "contradicted" and self._rounds and self._evidence.all_compared:
-            guess = single_linkage(_relative(self._evidence), self.n_clusters)
-        return agreeing(guess, self._evidence, self._at_least, self.n_clusters)
+        return Partition(self._components.labels, certified=self._status == "decided")
 
     def evidence(self) -> Evidence:
         return self._evidence
@@ -278,7 +273,11 @@ class KABC(Stepwise):
 
     def _foreseen(self) -> Array | None:  # (N,)
         """Samples up to the round whose threshold lies under the distance of the closest groups, as it looks now."""
-        pair = _closest(self._evidence, self.recommend().labels)
+        guess = self._components
+        if self._evidence.all_compared:
+            guess = single_linkage(_relative(self._evidence), self.n_clusters)
+        groups = agreeing(guess, self._evidence, self._at_least, self.n_clusters)  # components may be fewer than K
+        pair = _closest(self._evidence, groups.labels)
         if pair is None:
             return None
         (i, j), distance = pair
