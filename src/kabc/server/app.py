@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -36,6 +37,7 @@ STATIC = Path(__file__).parent / "static"
 _HEADER = "x-kabc"  # a foreign page cannot send it without asking first, and the answer is no
 _BODY_SECONDS = 30.0  # in which a body must be there
 _SAFE = ("GET", "HEAD")
+_BEYOND = 2**63  # an id that no store has
 
 Answering = Callable[[Request], Awaitable[ASGIApp]]
 
@@ -75,6 +77,18 @@ async def _unknown(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "there is nothing here; see /openapi.json" if code == 404 else str(error)}, code)
 
 
+class _Id(Convertor[int]):
+    """The number of a study. One that is too long for a store is not read: routes are found before it is known who asks."""
+
+    regex = "[0-9]+"
+
+    def convert(self, value: str) -> int:
+        return int(value) if len(value) < 20 else _BEYOND
+
+
+register_url_convertor("id", _Id())
+
+
 class _Plain(Route):
     """An address that needs no token: it has no data."""
 
@@ -95,7 +109,7 @@ class _Door(Route):
             endpoint = by_method["GET" if request.method == "HEAD" else request.method]
             return await _answered(request, path, lambda asked: _served(service, endpoint, asked))
 
-        super().__init__(path.replace("{study}", "{study:int}"), serve, methods=list(by_method))
+        super().__init__(path.replace("{study}", "{study:id}"), serve, methods=list(by_method))
 
 
 # ---------------------------------------------------------------- refusing
@@ -129,7 +143,7 @@ async def _answered(request: Request, path: str, answer: Answering) -> ASGIApp:
 
 async def _served(service: Service, endpoint: Endpoint, request: Request) -> ASGIApp:
     call = Call(service, request, await _guest(service, endpoint, request), request.path_params.get("study", 0))
-    if call.study >= 2**63:
+    if call.study >= _BEYOND:
         raise RefusedError(404, "there is no such study")
     if endpoint.query is not None:
         call.query = _checked(lambda form: form.model_validate(_query(request)), endpoint.query, "query")
@@ -150,15 +164,15 @@ async def _guest(service: Service, endpoint: Endpoint, request: Request) -> Gues
         _expect_own_page(request)
     if endpoint.scope is None:
         return None
-    address, access = address_of(request.scope), service.access
+    access = service.access
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     cookie = request.cookies.get(service.cookie)
     if kind:
         if kind.lower() != "bearer" or not token.strip():
             raise RefusedError(401, "send Authorization: Bearer TOKEN")
-        guest = await access.by_token(token.strip(), address)
+        guest = await access.by_token(token, address_of(request.scope))
     elif cookie:
-        guest = await access.by_cookie(cookie, address)
+        guest = await access.by_cookie(cookie)
         if request.method not in _SAFE:
             _expect_own_page(request)
     elif access.anyone is not None:
