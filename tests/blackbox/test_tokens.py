@@ -1,4 +1,4 @@
-"""Tokens, cookies and ids: who has a good one comes in, nobody else does, and none is ever printed where it should not."""
+"""Tokens, cookies and ids: who has a good one comes in, nobody else does, and no token is printed in an error."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from kabc.server.errors import RefusedError, code_of
 from kabc.server.guard import Guard, address_of
 from kabc.server.openapi import document
 from kabc.server.service import Call, Service
+from kabc.server.visits import Lobby
 
 log = logging.getLogger("kabc.server")
 
@@ -42,8 +43,8 @@ _BEYOND = 2**63  # an id that no store has
 Answering = Callable[[Request], Awaitable[ASGIApp]]
 
 
-def make_app(service: Service, hosts: Collection[str]) -> Starlette:
-    """The application for a service, which answers to these names (with their ports)."""
+def make_app(service: Service, hosts: Collection[str], lobby: Lobby) -> Starlette:
+    """The application for a service, which answers to these names (with their ports) those who come in here."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -68,7 +69,7 @@ def make_app(service: Service, hosts: Collection[str]) -> Starlette:
 
     routes += [_Plain("/openapi.json", openapi), _Plain("/", page), _Plain("/static/report.css", style)]
     routes.append(Mount("/static", StaticFiles(directory=STATIC)))
-    guard = Middleware(Guard, hosts=hosts, secure=service.secure)
+    guard = Middleware(Guard, hosts=hosts, lobby=lobby, secure=service.secure)
     return Starlette(routes=routes, middleware=[guard], lifespan=life, exception_handlers={HTTPException: _unknown})
 
 
@@ -78,7 +79,7 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 class _Id(Convertor[int]):
-    """The number of a study. One that is too long for a store is not read: routes are found before it is known who asks."""
+    """The number of a study. One that is too long for a store is not read: it is not known yet who asks."""
 
     regex = "[0-9]+"
 
@@ -181,6 +182,7 @@ async def _guest(service: Service, endpoint: Endpoint, request: Request) -> Gues
         raise RefusedError(401, "a token is needed: open the printed address, or send Authorization: Bearer TOKEN")
     if not guest.may(endpoint.scope):
         raise RefusedError(403, f"this needs a token of scope {endpoint.scope}, and yours has {guest.scope}")
+    request.scope["let_in"]()
     return guest
 
 
