@@ -49,16 +49,20 @@ class Visit(socket.socket):
 
     def end(self) -> None:
         """Read no more of it. If it was let in, what is on its way is still sent."""
-        self.crowd.pop(self, None)
+        self.forget()
         with suppress(OSError):  # it has left
             self.shutdown(socket.SHUT_RD if self.known else socket.SHUT_RDWR)
 
     def close(self) -> None:
         """It has ended."""
+        self.forget()
+        super().close()
+
+    def forget(self) -> None:
+        """It counts no more."""
         self.give(None)
         self.crowd.pop(self, None)
         self.lobby.visits.pop(self.ends, None)
-        super().close()
 
 
 class Lobby(socket.socket):
@@ -74,12 +78,16 @@ class Lobby(socket.socket):
         taken, address = super().accept()
         self._crowds = {network: crowd for network, crowd in self._crowds.items() if crowd}
         crowd = self._crowds.setdefault(_network(address[0]), {})
-        visit = Visit(self, (address[:2], taken.getsockname()[:2]), crowd, taken.detach())
+        here = None
+        with suppress(OSError):  # it has left
+            here = taken.getsockname()[:2]
+        visit = Visit(self, (address[:2], here), crowd, taken.detach())
         self.visits[visit.ends] = visit
         crowd[visit] = None
         visit.give(_HEADER_SECONDS)
         if sum(map(len, self._crowds.values())) > _MOST_WAITING:
-            next(iter(max(self._crowds.values(), key=len))).end()
+            largest = max(self._crowds.values(), key=len)
+            next(iter(largest)).end()
         return visit, address
 
     @contextmanager
