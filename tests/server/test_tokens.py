@@ -28,9 +28,10 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(place: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = said(capsys, "create", "host 7", "--scope", "tell", "--days", "2", "--storage", place)
-    token = out.splitlines()[0]
+    code, out, err = said(capsys, "create", "host 7", "--scope", "tell", "--days", "2", "--storage", place)
+    token = out.removesuffix("\n")
     assert code == 0 and re.fullmatch(r"kabc_[\w-]{43}", token)
+    assert "of host 7: tell, until" in err and token not in err
     store = open_storage(place)
     (kept,) = store.tokens()
     store.close()

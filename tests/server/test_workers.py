@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import kabc
+from kabc.server.access import new_token
 from kabc.server.client import RemoteStorage, open_server
 from kabc.server.models.work import Exchanged
 from kabc.storage.contract import Draw, Failure, NewTicket
@@ -113,7 +114,7 @@ def test_what_a_worker_by_url_cannot_do_is_said_in_one_line(served: Served, toke
     (one,) = store.exchange(study, "ann", want=1).leased
     with pytest.raises(StorageError, match=r"asks for 2 samples of arm"):
         store.exchange(study, "ann", [Draw(one.id, one.lease, "ann", np.zeros(3), 0.0, 0.0)])
-    wrong = open_server(served.address, "kabc_never-made")
+    wrong = open_server(served.address, new_token())
     with pytest.raises(StorageError, match=r"refuses this \(401\): the token is wrong") as refused:
         wrong.load_study("told")
     assert not isinstance(refused.value, StoreAwayError)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -352,7 +351,7 @@ def dispatch(arguments: Sequence[str] | None) -> int:
         code = _INTERRUPTED
     except KabcError as error:
         if debug:
-            traceback.print_exc()
+            exits.print_trace()
         message = str(error) if isinstance(error, ConfigError) else exits.for_the_shell(str(error))
         return exits.fail(message, exits.BAD_INPUT, as_json=as_json)
     except BrokenPipeError:
@@ -360,7 +359,7 @@ def dispatch(arguments: Sequence[str] | None) -> int:
         return exits.FAULT
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            exits.print_trace()
         hint = "" if debug else " (a fault of kabc or of an arm; --debug shows where)"
         return exits.fail(f"{type(error).__name__}: {error}{hint}", exits.FAULT, as_json=as_json)
     if code == _INTERRUPTED:

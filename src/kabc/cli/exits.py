@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from shlex import quote
@@ -57,6 +58,7 @@ _ADVICE = {
     ", or pass a kernel with a fixed bandwidth": "",
     "declare the bandwidth, e.g. kabc.Gaussian(bandwidth=1.0)": "use --strategy anytime, which needs no kernel",
 }
+_TOKEN = re.compile(r"kabc_[\w-]{43}")  # of a server, typed where no token belongs
 _NO_COMMAND = re.compile(r"No such command '(.*?)'")
 _SPELLED = {"n_clusters": "--clusters", "n_arms": "the number of arms", "strategy_options": "--option"}
 
@@ -155,9 +157,15 @@ def warn(lines: Iterable[str]) -> None:
             print(f"kabc: warning: {' '.join(for_the_shell(line).split())}", file=sys.stderr)
 
 
+def print_trace() -> None:
+    """Print where the error that is being handled came from."""
+    with suppress(OSError):
+        print(_TOKEN.sub("kabc_***", traceback.format_exc()), end="", file=sys.stderr)
+
+
 def fail(message: str, code: int, *, as_json: bool) -> int:
     """Print what is wrong in one line for people, and as JSON on request. Returns the exit code."""
-    line = shown(" ".join(message.split()))
+    line = shown(_TOKEN.sub("kabc_***", " ".join(message.split())))
     with suppress(OSError):  # nobody is there to read it; the exit code is left
         print(f"kabc: error: {line}", file=sys.stderr)
     if as_json:

@@ -106,7 +106,9 @@ def list_(storage: StorageOption = None, as_json: common.Json = False, debug: co
 
 @token_app.command()
 def revoke(
-    token: Annotated[int, typer.Argument(metavar="NUMBER", help="As kabc serve token list has it.")],
+    token: Annotated[
+        int, typer.Argument(metavar="NUMBER", min=1, max=2**63 - 1, help="As kabc serve token list has it.")
+    ],
     storage: StorageOption = None,
     as_json: common.Json = False,
     debug: common.Debug = False,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from kabc.cli import exits
 from kabc.cli.times import day
 from kabc.core.errors import SettingsError
@@ -13,7 +15,7 @@ _SCOPES: tuple[Scope, ...] = ("read", "tell", "admin")
 
 
 def create_it(storage: Storage, label: str, scope: str, seconds: float | None, *, as_json: bool) -> int:
-    """A new token, which is printed once."""
+    """A new token, which is printed once. It is alone on standard output, where `KABC_TOKEN=$(...)` reads it."""
     if scope not in _SCOPES:
         raise SettingsError(f"--scope is {', '.join(_SCOPES)}, got {scope!r}")
     token = new_token()
@@ -21,7 +23,9 @@ def create_it(storage: Storage, label: str, scope: str, seconds: float | None, *
     if as_json:
         exits.print_json({**_facts(made), "token": token})
     else:
-        print(f"{token}\ntoken {made.id} of {named(made.label)}: {made.scope}{_until(made)}; it is not shown again")
+        print(token)
+        about = f"token {made.id} of {named(made.label)}: {made.scope}{_until(made)}; it is not shown again"
+        print(about, file=sys.stderr)
     return exits.DECIDED
 
 

@@ -93,8 +93,8 @@ def _at_server(url: str) -> Iterator[Storage]:
 
     from kabc.server.client import open_server
 
-    token = os.environ.get(TOKEN, "").strip()
-    if not token:
+    token = os.environ.get(TOKEN, "")
+    if not token.strip():
         raise ConfigError(f"set {TOKEN} to a token of scope tell (kabc serve token create LABEL --scope tell)")
     with closing(open_server(url, token)) as store:
         yield store

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import secrets
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from kabc.core.errors import SettingsError
 from kabc.server.errors import RefusedError
 from kabc.storage.contract import Scope, Storage
 
@@ -23,6 +25,7 @@ _MOST_WRONG = 10  # tokens from one address
 _WRONG_SECONDS = 60.0
 _MOST_ADDRESSES = 10_000
 _MOST_SESSIONS = 10_000
+_FORM = re.compile(r"kabc_[A-Za-z0-9_-]{43}")
 _ALLOWS: dict[Scope, frozenset[Scope]] = {
     "read": frozenset({"read"}),
     "tell": frozenset({"tell"}),
@@ -33,6 +36,22 @@ _ALLOWS: dict[Scope, frozenset[Scope]] = {
 def new_token() -> str:
     """A token that nobody can guess."""
     return f"kabc_{secrets.token_urlsafe(32)}"
+
+
+def token_of(text: str, what: str = "the token") -> str:
+    """The token in a text, without white space around it. A text that is none is refused, and never shown."""
+    token = text.strip()
+    if _FORM.fullmatch(token):
+        return token
+    if len(token.splitlines()) > 1:
+        why = f"has {len(token.splitlines())} lines"
+    elif not token.startswith("kabc_"):
+        why = "does not begin with kabc_"
+    elif len(token) != 48:
+        why = f"has {len(token)} characters"
+    else:
+        why = "has a character that no token has"
+    raise SettingsError(f"{what} {why}; it is kabc_ and 43 letters, digits, - or _: give it as it was printed, alone")
 
 
 def digest_of(token: str) -> str:
@@ -85,7 +104,6 @@ class Access:
         self._known: dict[str, Guest] = {}
         self._reading, self._fresh_until = asyncio.Lock(), -_FRESH
         self._sessions: OrderedDict[str, tuple[str, float]] = OrderedDict()  # digest of it -> of its token, until when
-        self._let_in: set[str] = set()  # digests that were right once: a wrong guess of others does not shut them out
         self._wrong: OrderedDict[str, deque[float]] = OrderedDict()  # address -> times
 
     # ------------------------------------------------------------ tokens
@@ -97,21 +115,26 @@ class Access:
             async with self._reading:
                 if self._fresh_until < began + _FRESH:  # nobody else has read it meanwhile
                     self._known = self._own | dict(await self._read())
-                    self._let_in &= self._known.keys()
                     self._fresh_until = self._clock() + _FRESH
         return self._known.get(digest)
 
-    async def by_token(self, token: str, address: str) -> Guest:
-        """Who has this token. Refused if it is wrong, and if the address tried too many wrong ones."""
-        digest = digest_of(token)
-        if digest not in self._let_in and self._too_many(address):
+    async def by_token(self, text: str, address: str) -> Guest:
+        """Who has this token. One that is wrong is refused; after ten from an address it is not even said why.
+
+        A good one is always taken: wrong ones of others at the same address, as behind a proxy, shut nobody out. To
+        look takes one hash, and all who ask at the same time share one reading of the store.
+        """
+        why = "the token is wrong, revoked or expired; see kabc serve token create"
+        try:
+            found = await self._guest(digest_of(token_of(text)), new=True)
+        except SettingsError as error:
+            found, why = None, str(error)
+        if found is not None:
+            return found
+        if self._too_many(address):
             raise RefusedError(429, "too many wrong tokens from this address; wait a minute", round(_WRONG_SECONDS))
-        found = await self._guest(digest, new=True)
-        if found is None:
-            self._count(address)
-            raise RefusedError(401, "the token is wrong, revoked or expired; see kabc serve token create")
-        self._let_in.add(digest)
-        return found
+        self._count(address)
+        raise RefusedError(401, why)
 
     async def still(self, guest: Guest) -> bool:
         """Whether the token of somebody who came in is still good."""
@@ -127,17 +150,16 @@ class Access:
             self._sessions.popitem(last=False)
         return cookie
 
-    async def by_cookie(self, cookie: str, address: str) -> Guest:
-        """Whose cookie it is. It ends with its token. A made-up one counts as a wrong token."""
+    async def by_cookie(self, cookie: str) -> Guest:
+        """Whose cookie it is. It ends with its token, and with this server.
+
+        A void one is no wrong token: after a restart every open page has one. Nobody can guess 256 bits.
+        """
         digest, until = self._sessions.get(digest_of(cookie), ("", 0.0))
         found = await self._guest(digest) if digest and self._clock() < until else None
         if found is not None:
             return found
         self._sessions.pop(digest_of(cookie), None)
-        if self._too_many(address):
-            raise RefusedError(429, "too many wrong tokens from this address; wait a minute", round(_WRONG_SECONDS))
-        if not digest:
-            self._count(address)
         raise RefusedError(401, "the session is over; open the printed address again, or give a token")
 
     def close_session(self, cookie: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -29,6 +30,7 @@ from kabc.server.errors import RefusedError, code_of
 from kabc.server.guard import Guard, address_of
 from kabc.server.openapi import document
 from kabc.server.service import Call, Service
+from kabc.server.visits import Lobby
 
 log = logging.getLogger("kabc.server")
 
@@ -36,12 +38,13 @@ STATIC = Path(__file__).parent / "static"
 _HEADER = "x-kabc"  # a foreign page cannot send it without asking first, and the answer is no
 _BODY_SECONDS = 30.0  # in which a body must be there
 _SAFE = ("GET", "HEAD")
+_BEYOND = 2**63  # an id that no store has
 
 Answering = Callable[[Request], Awaitable[ASGIApp]]
 
 
-def make_app(service: Service, hosts: Collection[str]) -> Starlette:
-    """The application for a service, which answers to these names (with their ports)."""
+def make_app(service: Service, hosts: Collection[str], lobby: Lobby) -> Starlette:
+    """The application for a service, which answers to these names (with their ports) those who come in here."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -66,13 +69,25 @@ def make_app(service: Service, hosts: Collection[str]) -> Starlette:
 
     routes += [_Plain("/openapi.json", openapi), _Plain("/", page), _Plain("/static/report.css", style)]
     routes.append(Mount("/static", StaticFiles(directory=STATIC)))
-    guard = Middleware(Guard, hosts=hosts, secure=service.secure)
+    guard = Middleware(Guard, hosts=hosts, lobby=lobby, secure=service.secure)
     return Starlette(routes=routes, middleware=[guard], lifespan=life, exception_handlers={HTTPException: _unknown})
 
 
 async def _unknown(request: Request, error: Exception) -> Response:
     code = error.status_code if isinstance(error, HTTPException) else 404
     return JSONResponse({"error": "there is nothing here; see /openapi.json" if code == 404 else str(error)}, code)
+
+
+class _Id(Convertor[int]):
+    """The number of a study. One that is too long for a store is not read: it is not known yet who asks."""
+
+    regex = "[0-9]+"
+
+    def convert(self, value: str) -> int:
+        return int(value) if len(value) < 20 else _BEYOND
+
+
+register_url_convertor("id", _Id())
 
 
 class _Plain(Route):
@@ -95,7 +110,7 @@ class _Door(Route):
             endpoint = by_method["GET" if request.method == "HEAD" else request.method]
             return await _answered(request, path, lambda asked: _served(service, endpoint, asked))
 
-        super().__init__(path.replace("{study}", "{study:int}"), serve, methods=list(by_method))
+        super().__init__(path.replace("{study}", "{study:id}"), serve, methods=list(by_method))
 
 
 # ---------------------------------------------------------------- refusing
@@ -129,7 +144,7 @@ async def _answered(request: Request, path: str, answer: Answering) -> ASGIApp:
 
 async def _served(service: Service, endpoint: Endpoint, request: Request) -> ASGIApp:
     call = Call(service, request, await _guest(service, endpoint, request), request.path_params.get("study", 0))
-    if call.study >= 2**63:
+    if call.study >= _BEYOND:
         raise RefusedError(404, "there is no such study")
     if endpoint.query is not None:
         call.query = _checked(lambda form: form.model_validate(_query(request)), endpoint.query, "query")
@@ -150,15 +165,15 @@ async def _guest(service: Service, endpoint: Endpoint, request: Request) -> Gues
         _expect_own_page(request)
     if endpoint.scope is None:
         return None
-    address, access = address_of(request.scope), service.access
+    access = service.access
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     cookie = request.cookies.get(service.cookie)
     if kind:
         if kind.lower() != "bearer" or not token.strip():
             raise RefusedError(401, "send Authorization: Bearer TOKEN")
-        guest = await access.by_token(token.strip(), address)
+        guest = await access.by_token(token, address_of(request.scope))
     elif cookie:
-        guest = await access.by_cookie(cookie, address)
+        guest = await access.by_cookie(cookie)
         if request.method not in _SAFE:
             _expect_own_page(request)
     elif access.anyone is not None:
@@ -167,6 +182,7 @@ async def _guest(service: Service, endpoint: Endpoint, request: Request) -> Gues
         raise RefusedError(401, "a token is needed: open the printed address, or send Authorization: Bearer TOKEN")
     if not guest.may(endpoint.scope):
         raise RefusedError(403, f"this needs a token of scope {endpoint.scope}, and yours has {guest.scope}")
+    request.scope["let_in"]()
     return guest
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from kabc.core.errors import SettingsError
 from kabc.core.secrets import hide, hide_url
 from kabc.core.words import shown
+from kabc.server.access import token_of
 from kabc.server.models.base import LARGE_BODY, Body, Model
 from kabc.storage.errors import NoStudyError, StorageError, StoreAwayError
 
@@ -38,7 +39,7 @@ class Connection:
         self.url = f"{parts.scheme}://{parts.hostname}" + (f":{port}" if port else "")
         self._host, self._port = parts.hostname, port
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
-        self._token = token
+        self._token = token_of(token, "the token for the server (KABC_TOKEN)")  # errors of HTTP quote what is no token
         self._here = threading.local()
         self._open: set[http.client.HTTPConnection] = set()  # of all threads
 

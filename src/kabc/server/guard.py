@@ -9,6 +9,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kabc.server.visits import Lobby
+
 log = logging.getLogger("kabc.server")
 
 _POLICY = (
@@ -33,15 +35,18 @@ class Guard:
     No header allows another origin to read anything: there is no CORS.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str], *, secure: bool) -> None:
-        self._app, self._hosts = app, frozenset(one.lower() for one in hosts)
+    def __init__(self, app: ASGIApp, hosts: Collection[str], lobby: Lobby, *, secure: bool) -> None:
+        self._app, self._hosts, self._lobby = app, frozenset(one.lower() for one in hosts), lobby
         self._headers = _HEADERS | ({"strict-transport-security": "max-age=31536000"} if secure else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        with self._lobby.serving(scope):
+            await self._serve(scope, receive, send)
 
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)

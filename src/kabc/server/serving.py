@@ -19,9 +19,11 @@ from kabc.core.errors import SettingsError
 if TYPE_CHECKING:
     import uvicorn
 
+    from kabc.server.visits import Lobby
+
 _NEEDS = ("starlette", "uvicorn", "sqlalchemy")
 _GRACE_SECONDS = 2  # for requests that are being served when it ends
-_MOST_CONNECTIONS = 2_000
+_MOST_CONNECTIONS = 4_000  # those that only wait are far fewer
 
 
 @dataclass(frozen=True)
@@ -129,22 +131,26 @@ def serve(storage: str, place: Place, say: Callable[[Listening], None]) -> None:
     from kabc.server.access import new_token
     from kabc.server.app import make_app
     from kabc.server.service import Service
+    from kabc.server.visits import allow_files
     from kabc.storage.opening import open_storage
 
+    allow_files()
     token = new_token() if place.token else None
     with closing(_bound(place)) as listener, closing(open_storage(storage, create=False)) as store:
         port = listener.getsockname()[1]
         cookie = f"{'__Host-' if place.secure else ''}kabc-{port}"
         service = Service(store, storage, token, cookie, secure=place.secure)
-        app = make_app(service, place.hosts(port))
+        app = make_app(service, place.hosts(port), listener)
         say(Listening(place.address(port), token))
         _server(app, place, service.hub.release).run(sockets=[listener])
 
 
-def _bound(place: Place) -> socket.socket:
+def _bound(place: Place) -> Lobby:
+    from kabc.server.visits import Lobby
+
     try:
         family, *_, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener = Lobby(family, socket.SOCK_STREAM)
     except OSError as error:
         raise SettingsError(f"--host {place.host!r} is not an address of this machine: {error.strerror}") from None
     try:
