@@ -13,6 +13,7 @@ import pytest
 
 from kabc.results import words
 from kabc.running.studies import stored_answer
+from kabc.server.access import new_token
 from tests.processes import running
 from tests.report.browser import BROWSER
 from tests.server.page import AXE, PATIENCE, Page
@@ -68,6 +69,9 @@ def test_who_has_no_token_is_asked_for_one(served: Served) -> None:
     with Page() as page:
         page.visit(at(served, f"study/{ENDED}"), "document.querySelector('#token')")
         page.type("#token", "wrong")
+        page.press("Enter")
+        page.says("The token does not begin with kabc_")
+        page.type("#token", new_token())
         page.press("Enter")
         page.says("The token is wrong, revoked or expired")
         page.type("#token", served.new_token("read"))

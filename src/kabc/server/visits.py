@@ -62,7 +62,8 @@ class Visit(socket.socket):
         """It counts no more."""
         self.give(None)
         self.crowd.pop(self, None)
-        self.lobby.visits.pop(self.ends, None)
+        if self.lobby.visits.get(self.ends) is self:  # the next one may have the same port already
+            del self.lobby.visits[self.ends]
 
 
 class Lobby(socket.socket):
