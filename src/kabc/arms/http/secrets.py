@@ -15,13 +15,12 @@ from typing import Any
 
 from kabc.arms.http.prompts import PROMPT
 from kabc.core.errors import SettingsError
-from kabc.core.secrets import MARK, hide_as, is_secret_name, looks_secret
+from kabc.core.secrets import MARK, SHORTEST, hide_as, is_secret_name, looks_secret
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # in a body: "$${NAME}" stands for "${NAME}" itself, and ${prompt} is a prompt after a dollar sign
 _HOLE = re.compile(r"\$(?P<literal>\$\{(?!prompt\})\w+\})|\$\{(?!prompt\})(?P<name>\w+)\}|" + re.escape(PROMPT))
 _SCHEMES = re.compile(r"^\s*(Bearer|Basic|Token|ApiKey|Digest)\s+", re.IGNORECASE)
-_SHORTEST = 4  # characters of a written-out key; hiding less would spoil every message
 
 
 class LiteralKeyWarning(UserWarning):
@@ -52,7 +51,7 @@ class Keys(Mapping[str, str]):
     @property
     def marks(self) -> dict[str, str]:
         """What stands in a message for each key."""
-        written = {key: MARK for key in self._literals if len(key) >= _SHORTEST}
+        written = {key: MARK for key in self._literals if len(key) >= SHORTEST}
         return written | _marks_of(self)
 
     def check(self, name: str, *, in_header: bool) -> None:
