@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Iterator
@@ -118,14 +117,14 @@ def test_a_variable_is_sent_with_a_word_and_from_an_own_file(folder: Path, sent:
 )
 def test_no_file_is_written_without_a_word(folder: Path, key: str, file: str) -> None:
     study = "study = 's'\n" if key == "storage" else ""
-    config(folder, f"{key} = '{file}'\n{study}clusters = 2\n{TABLE}")
+    config(folder, f"{key} = '{file}'\n{study}max_samples = 20\n{TABLE}")
     expect_refused(folder, called(folder), f"writes .*'{file}' \\({key}\\)")
     assert (folder / "rows.csv").read_text() == ROWS
 
 
 @pytest.mark.parametrize(("key", "file"), [("save", "out.json"), ("report", "out.html"), ("storage", "out.db")])
 def test_what_is_typed_needs_no_word(folder: Path, key: str, file: str) -> None:
-    config(folder, f"{key} = 'other'\nclusters = 2\n{TABLE}")
+    config(folder, f"{key} = 'other'\nmax_samples = 20\n{TABLE}")
     said = called(folder, f"--{key}", file, *(("--study", "s") if key == "storage" else ()))
     assert said.code in (0, 3, 6), said
     assert (folder / file).exists() and not (folder / "other").exists()
@@ -133,11 +132,10 @@ def test_what_is_typed_needs_no_word(folder: Path, key: str, file: str) -> None:
 
 def test_no_query_is_asked_without_a_word(folder: Path) -> None:
     sql = "[sql]\ndatabase = 'duckdb:///:memory:'\narm = 'arm'\nquery = \"select * from 'rows.csv'\"\n"
-    config(folder, f"clusters = 2\n{sql}")
+    config(folder, f"max_samples = 20\n{sql}")
     expect_refused(folder, called(folder), r"asks the database 'duckdb:///:memory:'.*select \* from 'rows.csv'")
-    assert called(folder, "--allow-commands").code in (0, 3, 6)
     both = ("--sql", "select * from 'rows.csv'", "--database", "duckdb:///:memory:")
-    assert called(folder, *both).code in (0, 3, 6)  # all of it is typed
+    assert called(folder, *both, "--max-samples", 20).code in (0, 3, 6)  # all of it is typed
     expect_refused(folder, called(folder, *both[:2]), "asks the database")  # it may be another server
 
 
@@ -152,7 +150,7 @@ def test_several_doubts_are_one_line(folder: Path) -> None:
 
 
 def test_a_table_needs_no_word(folder: Path) -> None:
-    config(folder, f"clusters = 2\n{TABLE}where = 'x > 0'\n")
+    config(folder, f"max_samples = 20\n{TABLE}where = 'x > 0'\n")
     assert called(folder).code in (0, 3, 6)
 
 
@@ -161,7 +159,7 @@ def test_a_table_needs_no_word(folder: Path) -> None:
 
 def asked(folder: Path, query: str, database: str = "duckdb:///:memory:") -> Said:
     return shell(
-        *("run", "--sql", query, "--database", database, "--arm", "arm", "--clusters", 2, "--json"), folder=folder
+        *("run", "--sql", query, "--database", database, "--arm", "arm", "--max-samples", 20, "--json"), folder=folder
     )
 
 
@@ -184,13 +182,13 @@ def test_a_query_reads_the_files_that_it_names(folder: Path) -> None:
     for part in ("p1", "p2"):
         (folder / "logs" / part).mkdir(parents=True)
         (folder / "logs" / part / "rows.csv").write_text(ROWS)
-    for source in ("'rows.csv'", f"read_csv('{folder}/rows.csv')", '"./rows.csv"', "'logs/**/*.csv'"):
-        said = asked(folder, f"select arm, x from {source}")
-        assert said.code in (0, 3, 6), said
-        assert said.json["names"] == ["a", "b"]
+    sources = ("'rows.csv'", f"read_csv('{folder}/rows.csv')", '"./rows.csv"', "'logs/**/*.csv' -- don't")
+    said = asked(folder, "\nunion all ".join(f"select arm, x from {source}" for source in sources))
+    assert said.code in (0, 3, 6), said
+    assert said.json["names"] == ["a", "b"]
 
 
-@pytest.mark.parametrize("file", ["'hid' || 'den.csv'", "getvariable('x')", "'*' || '.csv'"])
+@pytest.mark.parametrize("file", ["'hid' || 'den.csv'", "'*' || '.csv'"])
 def test_a_query_reads_no_file_that_it_does_not_name(folder: Path, file: str) -> None:
     (folder / "hidden.csv").write_text(ROWS.replace("a,", "secret-arm,"))
     said = asked(folder, f"select * from read_csv({file})")
@@ -227,5 +225,5 @@ def test_tables_are_read_wherever_they_are(folder: Path) -> None:
     """Also where a path looks like a pattern."""
     odd = folder / "rows [1].csv"
     odd.write_text(ROWS)
-    assert kabc.cluster([folder / "rows.csv", odd], 2, arm="arm", seed=0).names == ("a", "b")
-    assert json.loads(json.dumps(kabc.cluster(str(odd), 2, arm="arm", seed=0).to_dict()))["names"] == ["a", "b"]
+    assert kabc.cluster([str(folder / "rows.csv"), str(odd)], 2, arm="arm", seed=0).names == ("a", "b")
+    assert kabc.cluster(str(odd), 2, arm="arm", seed=0).names == ("a", "b")

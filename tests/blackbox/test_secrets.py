@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import shlex
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -47,11 +45,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ran(folder: Path, *source: object, env: Mapping[str, str] | None = None) -> Said:
+def ran(folder: Path, study: str, *source: object, env: Mapping[str, str] | None = None) -> Said:
     """A study of a source, with every file that a run can write."""
     said = shell(
         *("run", *source, "--on-failure", "encode", "--max-samples", 40, "--seed", 3, "--storage", "kabc.db"),
-        *("--study", "s", "--save", "saved.json", "--report", "report.html", "--json", "--evidence"),
+        *("--study", study, "--save", f"{study}.json", "--report", f"{study}.html", "--json", "--evidence"),
         folder=folder,
         env=env,
     )
@@ -59,24 +57,24 @@ def ran(folder: Path, *source: object, env: Mapping[str, str] | None = None) -> 
     return said
 
 
-def everywhere(folder: Path, said: Said, *, given: Path | None = None) -> dict[str, str]:
-    """All that people and programs can read of a study afterwards, by where they read it."""
-    found = {"answer": said.out, "standard error": said.err}
-    for words in (
-        ("status", "s", "--json"),
-        ("result", "s", "--json", "--evidence"),
-        ("result", "s", "--certificate"),
-        ("export", "s", "samples.csv"),
-        ("export", "s", "whole.kabcstudy"),
-    ):
-        told = shell("study", *words, "--storage", "kabc.db", folder=folder)
-        found[" ".join(words)] = told.out + told.err
+def everywhere(folder: Path, studies: Mapping[str, Said]) -> dict[str, str]:
+    """All that people and programs can read of the studies afterwards, by where they read it."""
+    found = {f"answer of {name}": said.out + said.err for name, said in studies.items()}
+    for name in studies:
+        for words in (("status", name, "--json"), ("export", name, f"{name}.kabcstudy")):
+            told = shell("study", *words, "--storage", "kabc.db", folder=folder)
+            assert told.code == 0, told
+            found[" ".join(words)] = told.out + told.err
     with serving(folder) as server, server.client(server.admin) as client:
-        (study,) = client.get("/api/studies").json()["studies"]
-        for path in ("", "/snapshot", "/arms", "/notes", "/pairs", "/export?form=result", "/export?form=study"):
-            found[f"GET {path}"] = client.get(f"/api/studies/{study['id']}{path}").text
-        found["files of the store"] = "".join(file.read_text("latin-1") for file in folder.glob("kabc.db*"))
-    files = [file for file in folder.iterdir() if file.is_file() and file.name not in ("tool", "study.toml")]
+        listed = client.get("/api/studies").json()["studies"]
+        assert len(listed) == len(studies)
+        for study in listed:
+            for path in ("", "/snapshot", "/arms", "/notes", "/pairs", "/export?form=csv", "/export?form=json"):
+                answer = client.get(f"/api/studies/{study['id']}{path}")
+                assert answer.status_code == 200, (path, answer.text)
+                found[f"GET {path} of {study['name']}"] = answer.text
+        found["store"] = "".join(file.read_text("latin-1") for file in folder.glob("kabc.db*"))
+    files = [file for file in folder.iterdir() if file.is_file() and file.suffix not in ("", ".toml")]
     return found | {file.name: file.read_text("latin-1") for file in files}
 
 
@@ -86,32 +84,34 @@ def expect_no_key(found: Mapping[str, str]) -> None:
         assert not shown, f"{where} shows {shown}"
 
 
-def expect_failures_with(answer: Any, mark: str) -> None:
+def expect_failures_with(said: Said, mark: str) -> None:
     """The failures of the tool are told, with something else in the place of the keys."""
-    told = [one["last"] for one in answer["failures"].values()] if isinstance(answer["failures"], dict) else []
-    assert any("refused" in one and mark in one for one in told), answer["failures"]
+    told = [one["last"] for one in said.json["failures"].values()]
+    assert any("refused" in one and mark in one for one in told), told
 
 
-def test_keys_typed_in_commands_are_nowhere(folder: Path) -> None:
+def of_commands(folder: Path) -> Said:
+    """Keys that are typed in commands."""
     commands = {
         "a": f"./tool --token={TOKEN} --retry 3",
-        "b": f"./tool -H 'Authorization: Bearer {BEARER}' -H \"X-Api-Key: {HEADER}\" https://me:{USER}@host.example/x?api_key={QUERY}&n=3",
+        "b": f": customer-magpie; ./tool -H 'Authorization: Bearer {BEARER}' -H \"X-Api-Key: {HEADER}\" "
+        f"'https://me:{USER}@host.example/x?api_key={QUERY}&n=3'",
         "c": f"PGPASSWORD={ASSIGNED} ./tool 'host=h password={FIELD}' --password {SPACED} --pin {SHORT}",
-        "d": f"./tool --secret '{PHRASE}' --api-key \"$SERVICE_KEY\" -u me:{USER}",
+        "d": f"cd . && ./tool --secret '{PHRASE}' --api-key \"$SERVICE_KEY\" -u me:{USER}",
     }
     words = [word for name, command in commands.items() for word in ("--command", f"{name}={command}")]
-    said = ran(folder, *words, env={"SERVICE_KEY": VARIABLE})
-    expect_no_key(everywhere(folder, said))
-    expect_failures_with(said.json, "***")
-    assert "--retry 3" in said.json["origin"]["command"]  # what is no key stays readable
+    return ran(folder, "commands", *words, env={"SERVICE_KEY": VARIABLE})
 
 
-def test_a_store_holds_no_command_lines(folder: Path) -> None:
-    """Not even what looks like no key at all."""
-    said = ran(folder, "--command", "a=./tool customer-magpie", "--command", "b=cd . && ./tool customer-magpie")
-    for file in folder.glob("kabc.db*"):
-        assert b"tool customer-magpie" not in file.read_bytes()
-    assert said.json["origin"]["source"].startswith("a: tool")
+def of_variables(folder: Path) -> Said:
+    """Keys in the variables of commands, and in a command that is a list of words."""
+    words = ["./tool", "--token", TOKEN, "--secret", PHRASE]
+    (folder / "variables.toml").write_text(
+        "[commands]\non_failure = 'encode'\n"
+        f"env = {{ API_KEY = '{COMMON}', PIN_CODE = '{SHORT}', b = {{ DB_PASSWORD = '{OWN}', "
+        f"SERVICE_KEY = '{PHRASE}' }} }}\n[commands.run]\na = {json.dumps(words)}\nb = './tool'\n"
+    )
+    return ran(folder, "variables", "--config", "variables.toml", "--quiet")
 
 
 @contextmanager
@@ -143,34 +143,33 @@ def moody() -> Iterator[str]:
         server.shutdown()
 
 
-def test_keys_of_endpoints_are_nowhere(folder: Path) -> None:
+def of_endpoints(folder: Path) -> Said:
+    """Keys in addresses, headers and bodies."""
     with moody() as host:
-        (folder / "study.toml").write_text(
+        (folder / "endpoints.toml").write_text(
             "[http]\nvalue = 'value'\non_failure = 'encode'\n"
             f"headers = {{ Authorization = 'Bearer ${{SERVICE_KEY}}', X-Api-Key = '{HEADER}' }}\n"
             "body = { key = '${BODY_KEY}' }\n[http.endpoints]\n"
-            f"a = 'http://me:{USER}@{host}/path-magpie?api_key={QUERY}'\nb = 'http://{host}/b?password={FIELD}'\n"
+            f"a = 'http://me:{USER}@{host}/customer-magpie?api_key={QUERY}'\n"
+            f"b = 'http://{host}/b?password={FIELD}'\n"
         )
-        said = ran(folder, "--config", "study.toml", env={"SERVICE_KEY": VARIABLE, "BODY_KEY": BODY})
-    found = everywhere(folder, said)
+        keys = {"SERVICE_KEY": VARIABLE, "BODY_KEY": BODY}
+        said = ran(folder, "endpoints", "--config", "endpoints.toml", env=keys)
+        assert said.json["origin"]["source"] == f"http://{host}"
+        return said
+
+
+def test_keys_are_nowhere(folder: Path) -> None:
+    studies = {"commands": of_commands(folder), "variables": of_variables(folder), "endpoints": of_endpoints(folder)}
+    found = everywhere(folder, studies)
     expect_no_key(found)
-    expect_failures_with(said.json, "${SERVICE_KEY}")
-    assert "path-magpie" not in found["files of the store"]  # a path may be a key too
-    assert said.json["origin"]["source"] == f"http://{host}"
-
-
-@pytest.mark.parametrize("as_words", [False, True])
-def test_variables_of_commands_are_nowhere(folder: Path, as_words: bool) -> None:
-    command = f"./tool --token {TOKEN} --mode fast"
-    (folder / "study.toml").write_text(
-        "[commands]\non_failure = 'encode'\n"
-        f"env = {{ API_KEY = '{COMMON}', PIN_CODE = '{SHORT}', b = {{ DB_PASSWORD = '{OWN}', "
-        f"SERVICE_KEY = '{PHRASE}' }} }}\n"
-        f"[commands.run]\na = {json.dumps(shlex.split(command) if as_words else command)}\nb = './tool'\n"
-    )
-    said = ran(folder, "--config", "study.toml", "--quiet")
-    expect_no_key(everywhere(folder, said))
-    expect_failures_with(said.json, "${API_KEY}")
+    expect_failures_with(studies["commands"], "***")
+    expect_failures_with(studies["variables"], "${API_KEY}")
+    expect_failures_with(studies["endpoints"], "${SERVICE_KEY}")
+    origin = studies["commands"].json["origin"]
+    assert origin["source"] == "a: tool; b: a command; c: tool; d: cd"
+    assert "--retry 3" in origin["command"]  # what is no key stays readable
+    assert "customer-magpie" not in found["store"]  # no command line, and no path of an address
 
 
 def test_a_command_that_fails_at_once_shows_no_variable(folder: Path) -> None:

@@ -77,6 +77,8 @@ def command_arms(
         killed with it.
     env : mapping, optional
         Variables for all commands, or for one arm: ``{"LANG": "C", "name of arm": {"OMP_NUM_THREADS": "1"}}``.
+        Messages have ``${NAME}`` in place of their values; values of less than 8 characters stay, those of less than 4
+        if the name says that it is a key.
     cwd : str or path, optional
         The folder to run in. Default: the current one.
     on_failure : {"raise", "retry", "encode"}, default "raise"

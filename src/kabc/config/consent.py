@@ -18,7 +18,6 @@ _WHAT_RUNS = ("run", "env", "cwd")  # keys of [commands] that decide what is run
 _WHAT_IS_WRITTEN = ("save", "report", "storage")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _MOST_SHOWN = 20  # commands
-_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def doubt_about(file: Path, opened: int) -> str:
@@ -31,10 +30,23 @@ def doubt_about(file: Path, opened: int) -> str:
         return "is not an ordinary file"
     if not hasattr(os, "getuid") or facts.st_uid != os.getuid():
         return "does not belong to you"
-    if facts.st_mode & _BY_OTHERS:
+    if facts.st_mode & stat.S_IWOTH or (facts.st_mode & stat.S_IWGRP and _has_others(facts.st_gid)):
         return "can be written by others (chmod go-w changes that)"
     shared = [folder for folder in file.resolve().parents if _for_all(folder)]
     return f"is in {shared[0]}, where everybody may replace it" if shared else ""
+
+
+def _has_others(group: int) -> bool:
+    """Whether others are in a group. Many systems give each user a group of his own, and let it write his files."""
+    import grp
+    import pwd
+
+    try:
+        user, named = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
+    except KeyError:
+        return True
+    mine = group == user.pw_gid and named.gr_name == user.pw_name
+    return not mine or not set(named.gr_mem) <= {user.pw_name}
 
 
 def _for_all(folder: Path) -> bool:

@@ -21,6 +21,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # in a body: "$${NAME}" stands for "${NAME}" itself, and ${prompt} is a prompt after a dollar sign
 _HOLE = re.compile(r"\$(?P<literal>\$\{(?!prompt\})\w+\})|\$\{(?!prompt\})(?P<name>\w+)\}|" + re.escape(PROMPT))
 _SCHEMES = re.compile(r"^\s*(Bearer|Basic|Token|ApiKey|Digest)\s+", re.IGNORECASE)
+_LONG = 8  # characters of a key that is never an answer
 
 
 class LiteralKeyWarning(UserWarning):
@@ -107,6 +108,13 @@ def hidden(value: Any, keys: Mapping[str, str]) -> Any:
     """A JSON value with ${NAME} in place of the keys."""
     marks = keys.marks if isinstance(keys, Keys) else _marks_of(keys)
     return _mapped(value, lambda text: hide_as(text, marks)) if marks else value
+
+
+def without_long(text: str, keys: Mapping[str, str]) -> str:
+    """The text without whole keys that no answer has by chance."""
+    for key in keys.marks if isinstance(keys, Keys) else keys.values():
+        text = text.replace(key, MARK) if len(key) >= _LONG else text
+    return text
 
 
 def literal_keys(headers: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
