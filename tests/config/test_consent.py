@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import stat
 from pathlib import Path
 
@@ -35,6 +37,12 @@ def test_commands_of_an_own_file_need_no_word(study: Path) -> None:
     assert configured(study, {}).commands == Commands(run={"a": "echo 1", "b": ["echo", "2"]})
 
 
+@pytest.fixture(autouse=True)
+def shared_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else is in every group."""
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: grp.struct_group(("people", "x", gid, ["me", "you"])))
+
+
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 def test_a_file_that_others_can_write_needs_a_word(study: Path, mode: int) -> None:
     study.chmod(mode)
@@ -44,6 +52,23 @@ def test_a_file_that_others_can_write_needs_a_word(study: Path, mode: int) -> No
     )
     assert configured(study, {"allow_commands": True}).commands is not None
     assert "pass --allow-commands" in refused(study, allow_commands=False)
+
+
+@pytest.mark.parametrize(("name", "members", "alone"), [(True, True, True), (True, False, True), (False, False, False)])
+def test_the_group_of_one_user_is_not_others(
+    study: Path, monkeypatch: pytest.MonkeyPatch, name: bool, members: bool, alone: bool
+) -> None:
+    me = pwd.getpwuid(os.getuid()).pw_name
+    group = (me if name else "people", "x", study.stat().st_gid, [me] if members else [])
+    monkeypatch.setattr(grp, "getgrgid", lambda gid: grp.struct_group(group))
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: pwd.struct_passwd((me, "x", uid, group[2], "", "", "")))
+    study.chmod(0o660)
+    if alone:
+        assert configured(study, {}).commands is not None
+    else:
+        assert "can be written by others" in refused(study)
+    study.chmod(0o662)
+    assert "can be written by others" in refused(study)
 
 
 def test_a_file_of_another_user_needs_a_word(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kabc.core.secrets import hide, hide_as, hide_url, hide_words, is_secret_name, looks_secret, url_secrets
+from kabc.core.secrets import (
+    hide,
+    hide_as,
+    hide_url,
+    hide_values,
+    hide_words,
+    is_secret_name,
+    looks_secret,
+    url_secrets,
+    word_secrets,
+)
 
 KEY = 'sk-Zq7/w+E=9"uX&2bT4 v1'
 
@@ -181,6 +191,13 @@ def test_names_that_usually_hold_keys() -> None:
         ("run --token $TOKEN --secret ${SECRET}", "run --token $TOKEN --secret ${SECRET}"),
         ("a='curl http://x/?token=abc'", "a='curl http://x/?token=***'"),
         ("echo sk-abcdefghijkl", "echo ***"),
+        ("run --password 'four short words' --n 3", "run --password '***' --n 3"),
+        ("curl -H 'X-Api-Key: two words' -H X-Api-Key:abc", "curl -H 'X-Api-Key: ***' -H X-Api-Key:***"),
+        ("""curl -d '{"password": "a b", "n": 3}'""", """curl -d '{"password": "***", "n": 3}'"""),
+        ('curl -d "{\\"token\\":\\"abc\\"}"', 'curl -d "{\\"token\\":\\"***\\"}"'),
+        ("curl --user=me:word", "curl --user=me:***"),
+        ("x=PGPASSWORD=abc ./run", "x=PGPASSWORD=*** ./run"),
+        ("select * from t where password = 'a b' and n = 3", "select * from t where password = '***' and n = 3"),
         ("kabc run hosts.csv --arm key --values token,seconds", "kabc run hosts.csv --arm key --values token,seconds"),
         ("select host from runs where seconds > 3", "select host from runs where seconds > 3"),
         ("", ""),
@@ -188,3 +205,14 @@ def test_names_that_usually_hold_keys() -> None:
 )
 def test_command_lines_are_shown_without_their_keys(line: str, shown: str) -> None:
     assert hide_words(line) == shown
+
+
+def test_the_keys_of_a_command_line_are_known() -> None:
+    assert word_secrets("run --token 'a b' -u me:word http://h/?key=c%20d") == ("a b", "word", "c%20d", "c d")
+
+
+def test_values_of_variables_are_their_names() -> None:
+    given = {"API_KEY": "wren-one", "PIN": "1234", "N": "1", "URL": "https://me:word@host", "MODE": "production"}
+    assert hide_values("wren-one at https://me:word@host, 1234", given) == "${API_KEY} at ${URL}, ${PIN}"
+    assert hide_values("WREN%2Done by word in 1 production", given) == "${API_KEY} by ${URL} in 1 ${MODE}"
+    assert hide_values("https://other, 123, 1 of 11, prod", given) == "https://other, 123, 1 of 11, prod"

@@ -46,7 +46,7 @@ class NamedArms(dict[str, Arm]):
     `notes` are sentences that the result repeats. `warnings` are those of them that people should read before they
     draw. `columns` name the columns of a sample. `price` is for one sample.
     `types` say whether a column of a table is a number, category or text. `levels` say which category a number stands
-    for. `source` says where they come from: a file, a query, commands, addresses; keys are hidden.
+    for. `source` says where they come from: a file, a query, programs, hosts; keys are hidden.
     """
 
     def __init__(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -22,7 +24,7 @@ from kabc.arms.processes import Ended, NotStartedError, megabytes, run_to_end, w
 from kabc.arms.tallies import Failures, Tally
 from kabc.arms.words import cut
 from kabc.core.errors import ArmError, SettingsError
-from kabc.core.secrets import hide_words
+from kabc.core.secrets import SHORTEST, hide, hide_values, hide_words, holds_key, looks_secret, word_secrets
 from kabc.core.words import few
 
 Measure = Literal["output", "wall", "cpu", "rss"]
@@ -31,6 +33,7 @@ Command = str | Sequence[str]
 _UNITS = {"wall": "wall seconds", "cpu": "cpu seconds", "rss": "peak MB"}  # names of the column, with its unit
 _SEEDS = 2**31  # fits the seed of every common language
 _WARMUP_SEED = 0
+_SHORTEST_INHERITED = 8  # characters of a key in a variable that the command inherits
 _NOT_RUNNABLE = (126, 127)  # exit codes of a shell for a file that is not a program, and for a missing file
 
 
@@ -74,6 +77,8 @@ def command_arms(
         killed with it.
     env : mapping, optional
         Variables for all commands, or for one arm: ``{"LANG": "C", "name of arm": {"OMP_NUM_THREADS": "1"}}``.
+        Messages have ``${NAME}`` in place of their values; values of less than 8 characters stay, those of less than 4
+        if the name says that it is a key.
     cwd : str or path, optional
         The folder to run in. Default: the current one.
     on_failure : {"raise", "retry", "encode"}, default "raise"
@@ -111,9 +116,18 @@ def command_arms(
 
 
 def _source(commands: Mapping[str, Command]) -> str:
-    """The commands as people read them, without keys."""
-    said = {name: one if isinstance(one, str) else shlex.join(one) for name, one in commands.items()}
-    return few([f"{name}: {hide_words(command)}" for name, command in said.items()], between="; ")
+    """The programs alone: what a command line holds is for nobody else."""
+    return few([f"{name}: {_program(command)}" for name, command in commands.items()], between="; ")
+
+
+def _program(command: Command) -> str:
+    """The name of the program; "a command" where it is not plain which word that is."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError:  # of quotes that are not closed
+        return "a command"
+    first = Path(next((word for word in words if "=" not in word), "")).name  # variables of the shell come before it
+    return first if re.fullmatch(r"[\w.+-]{1,40}", first) and not looks_secret(first) else "a command"
 
 
 @dataclass(frozen=True)
@@ -131,7 +145,7 @@ class CommandArm:
     """A command. Every sample is a run of its own."""
 
     name: str
-    command: str | tuple[str, ...]
+    command: str | tuple[str, ...] = field(repr=False)  # may hold keys
     how: _How = field(repr=False)
     policy: Policy
     warmup: int
@@ -176,6 +190,13 @@ class CommandArm:
 
     def _run(self, seed: int) -> list[float]:
         self.n_paid += 1
+        try:
+            return self._measured(seed)
+        except ArmError as error:
+            error.args = (self._without_keys(str(error.args[0])),)
+            raise
+
+    def _measured(self, seed: int) -> list[float]:
         ended = self._ended({**os.environ, **self.env, "KABC_SEED": str(seed)})
         match self.how.measure:
             case "wall":
@@ -193,7 +214,7 @@ class CommandArm:
         try:
             ended = run_to_end(self._words(), env, self.how.cwd, self.how.timeout, keep_output=keep, token=token)
         except NotStartedError as error:
-            raise ArmError(f"cannot run {cut(self.command)}: {error}; check its spelling and PATH") from error
+            raise ArmError(f"cannot run {_program(self.command)}: {error}; check its spelling and PATH") from error
         if ended.too_much:
             said = f"printed more than {MOST_OUTPUT // 2**20} MB and was killed; print only the numbers"
             raise DrawError(said, "output too long")
@@ -210,13 +231,20 @@ class CommandArm:
 
     def _refuse(self, ended: Ended) -> None:
         said = ended.errors.strip().splitlines()
-        reason = f"it said {cut(said[-1])}" if said else "it said nothing on standard error"
+        reason = f"it said {cut(self._without_keys(said[-1]))}" if said else "it said nothing on standard error"
         if ended.code in _NOT_RUNNABLE:  # the same for every sample, so no policy applies
-            raise ArmError(
-                f"cannot run {cut(self.command)} (exit code {ended.code}), {reason}; check its spelling and PATH"
-            )
+            raise ArmError(f"cannot run its command (exit code {ended.code}), {reason}; check its spelling and PATH")
         how = f"exit code {ended.code}" if ended.code > 0 else f"killed by {_signal_name(-ended.code)}"
-        raise DrawError(f"{cut(self.command)} failed: {how}, {reason}; run it by hand, or see on_failure=", how)
+        raise DrawError(f"its command failed: {how}, {reason}; run it by hand, or see on_failure=", how)
+
+    def _without_keys(self, text: str) -> str:
+        """A message without keys: those written in the command, its own variables, and keys of the environment."""
+        line = self.command if isinstance(self.command, str) else shlex.join(self.command)
+        text = hide_values(hide(text, (key for key in word_secrets(line) if len(key) >= SHORTEST)), self.env)
+        for name, value in os.environ.items():  # not so thoroughly: many a name, such as PWD, only sounds like a key
+            if len(value) >= _SHORTEST_INHERITED and not value.startswith("/") and holds_key(name, value):
+                text = text.replace(value, f"${{{name}}}")
+        return text
 
 
 def _signal_name(number: int) -> str:
@@ -243,7 +271,7 @@ def _command(name: str, command: Command) -> str | tuple[str, ...]:
     words = () if isinstance(command, str) else tuple(command)
     if not words or not all(isinstance(word, str) for word in words):
         raise SettingsError(
-            f"a command must be text for the shell, or a list of words to run directly, got {command!r}"
+            f"a command must be text for the shell, or a list of words to run directly, got {hide_words(repr(command))}"
         ).of_arm(name)
     return words
 

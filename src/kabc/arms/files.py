@@ -41,7 +41,7 @@ def open_files(patterns: list[str], as_text: str | None = None) -> Rows:
         for file in files:
             refuse_saved_answer(file)
     name = patterns[0] if len(patterns) == 1 else f"{patterns[0]} and {len(patterns) - 1} more"
-    workspace = Workspace()
+    workspace = Workspace(files)
     with readable(name):
         if form in _ARROW:
             return _copied_arrow(workspace, files, name)

@@ -58,7 +58,7 @@ class Recipe:
 
     def scan(self, part: Any, before: int) -> Scan:
         """The scan of one part. `before`: rows of the parts before it, or the number of a file times 2^40."""
-        workspace = Workspace()
+        workspace = Workspace([part] if isinstance(part, str) else ())
         columns = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in self.types.items())
         with readable(self.name):
             if isinstance(part, str):

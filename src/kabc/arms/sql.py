@@ -7,6 +7,8 @@ other (kabc.arms.tables). So the database is not used while samples are drawn, a
 from __future__ import annotations
 
 import datetime
+import glob
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Number
@@ -33,6 +35,8 @@ _DUCKDB_FILES = (".duckdb", ".ddb")
 _SQLITE_FILES = (".db", ".sqlite", ".sqlite3")
 _QUERY = "the query"
 _MEMORY = ":memory:"  # DuckDB's name for a database that is no file
+# comments of SQL, texts, names in quotes, names with a dot: runs.csv
+_TEXTS = re.compile(r"--[^\n]*|/\*.*?\*/|'((?:[^']|'')*)'|\"([^\"]*)\"|([\w./-]+\.\w+)", re.DOTALL)
 
 
 def sql_arms(
@@ -57,7 +61,7 @@ def sql_arms(
     database : str
         A URL of SQLAlchemy ("sqlite:///runs.db", "postgresql://user@host/name"), or a file of SQLite ("runs.db") or
         DuckDB ("runs.duckdb"). "duckdb:///:memory:" is an empty database, for a query over files: "SELECT * FROM
-        'runs.parquet'".
+        'runs.parquet'". DuckDB reads the files that the query names, and no other. It loads no extensions.
     arm : str
         The column that names the arm of a row.
     values : str or sequence of str, optional
@@ -131,7 +135,7 @@ def _duckdb_file(database: str) -> str | None:
 
 def _from_duckdb(query: str, file: str) -> Rows:
     duckdb = library("duckdb")
-    workspace = Workspace()
+    workspace = Workspace(None)
     ((here,),) = workspace.rows("SELECT current_database()")
     if file != _MEMORY:
         _existing(file)
@@ -144,14 +148,25 @@ def _from_duckdb(query: str, file: str) -> Rows:
         statements = workspace.connection.extract_statements(query)
         if len(statements) != 1:
             raise _wrong_query(f"it has {counted(len(statements), 'statement')} instead of one")
+        workspace.reads_only(_files_named(query))  # not those that a view of the database reads
         workspace.rows("USE their_database")
         check_names((row[0] for row in workspace.rows(f"DESCRIBE {statements[0].query}")), _QUERY)
         workspace.rows(f"CREATE TABLE {quoted(here)}.main.source AS {statements[0].query}")
         workspace.rows(f"USE {quoted(here)}.main")
         workspace.rows("DETACH their_database")
+    except duckdb.PermissionException as error:
+        cure = "a query reads only the files that it names, so write its path into the query, in quotes"
+        raise SettingsError(f"the database refuses the query: {first_line(error)}; {cure}") from error
     except duckdb.Error as error:
         raise _wrong_query(first_line(error)) from error
     return Rows.of_table(workspace, "source", _QUERY)
+
+
+def _files_named(query: str) -> list[str]:
+    """What may be a file in a query: its texts and names, and the files that match them."""
+    texts = [text for found in _TEXTS.finditer(query) for text in found.groups() if text]
+    # not Path.glob: patterns may be absolute and recursive
+    return texts + [file for text in texts if glob.has_magic(text) for file in glob.glob(text, recursive=True)]  # noqa: PTH207
 
 
 def _existing(file: str) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kabc.core.secrets import hide_words
 from kabc.core.words import counted
 
 _LONGEST = 300  # characters of the last message
@@ -85,6 +86,7 @@ class Tally:
         with self._lock:
             self._tries += 1
             self._kinds[kind] += 1
+            said = hide_words(said)  # what it quotes may name keys of its own
             self._last = said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."
             return self._kinds.total() == self._tries >= FIRST_TRIES
 

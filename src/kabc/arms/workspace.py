@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import importlib
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,9 +29,12 @@ _MOST_THREADS = 4  # each needs buffers of its own
 
 
 class Workspace:
-    """A DuckDB connection with its temporary folder. Both are removed when nothing refers to them any more."""
+    """A DuckDB connection with its temporary folder. Both are removed when nothing refers to them any more.
 
-    def __init__(self) -> None:
+    It reads these files and no other; None: any, until `reads_only` is called.
+    """
+
+    def __init__(self, files: Iterable[str] | None = ()) -> None:
         duckdb = library("duckdb")
         folder = tempfile.mkdtemp(prefix="kabc-")
         self.connection: DuckDBPyConnection = duckdb.connect(
@@ -39,7 +43,8 @@ class Workspace:
                 "memory_limit": _MEMORY,
                 "temp_directory": str(Path(folder, "spill")),
                 "threads": min(_MOST_THREADS, os.cpu_count() or 1),
-                "autoinstall_known_extensions": "false",  # nothing is downloaded
+                "autoinstall_known_extensions": "false",  # nothing is downloaded,
+                "autoload_known_extensions": "false",  # and nothing that somebody else has downloaded is run
             },
         )
         # in a thread of its own: a query in the main thread could not be stopped by Ctrl-C
@@ -48,6 +53,14 @@ class Workspace:
         # asked first: in a notebook without ipywidgets there is no bar, and DuckDB refuses to turn it off
         if self.rows("SELECT current_setting('enable_progress_bar')") != [(False,)]:
             self.rows("SET enable_progress_bar = false")
+        if files is not None:
+            self.reads_only(files)
+
+    def reads_only(self, files: Iterable[str]) -> None:
+        """From here on no other file is read and no database is opened. This cannot be undone."""
+        allowed = sorted({form for file in files for form in (file, glob.escape(file))})  # as DuckDB is asked for it
+        self.rows(f"SET allowed_paths = [{', '.join(map(literal, allowed))}]")
+        self.rows("SET enable_external_access = false")
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a query."""

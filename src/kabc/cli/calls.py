@@ -23,5 +23,5 @@ class Call:
             return result
         from kabc.core.secrets import hide_words
 
-        command = hide_words(shlex.join(["kabc", *self.words]))
+        command = hide_words(shlex.join(["kabc", *map(hide_words, self.words)]))  # commands are words of their own
         return replace(result, origin=replace(result.origin, command=command))

@@ -43,7 +43,11 @@ Command = Annotated[
 ]
 AllowCommands = Annotated[
     bool,
-    typer.Option("--allow-commands", help="Run the commands of a --config file that others may have written."),
+    typer.Option(
+        "--allow-commands",
+        help="Let a --config file that others may have written run commands, send variables, write files and ask "
+        "databases.",
+    ),
 ]
 Measure = Annotated[str | None, typer.Option(help="What to measure of a command: output (default), wall, cpu, rss.")]
 Timeout = Annotated[

@@ -35,15 +35,17 @@ _OF_SECTION = (
 def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: bool = True) -> Config:
     """The settings of a file, with options laid over them; an option that is None was not given.
 
-    Commands of a file that is not the user's own need the option "allow_commands".
+    What a file that is not the user's own would run, send, write or ask needs the option "allow_commands".
     """
     given = {key: value for key, value in options.items() if value is not None}
     data, doubt = ({}, "") if file is None else _read(file)
-    from_file = data.get("commands") or {}
     kind = _source_kind(data, given)
+    own = {key: value for key, value in data.items() if key not in given}
     if kind is not None:
         data = {key: value for key, value in data.items() if key not in SECTIONS or key == kind}
-        data[kind] = _table_of(data, kind, file) | _section(given, kind)
+        section, typed = _table_of(data, kind, file), _section(given, kind)
+        own[kind] = {key: value for key, value in section.items() if key not in typed}
+        data[kind] = section | typed
     data |= {key: given[key] for key in given if key in Config.model_fields}
     try:
         config = Config.model_validate(data)
@@ -54,8 +56,8 @@ def configured(file: Path | None, options: Mapping[str, Any], *, source_needed: 
             "nothing to draw from; give a data file, --sql with --database, --command name=..., or --config"
         )
     expect_several_groups(config.clusters)
-    if file is not None and config.commands is not None and not given.get("allow_commands"):
-        expect_consent(config.commands, from_file, file, doubt)
+    if file is not None and not given.get("allow_commands"):
+        expect_consent(config, own, file, doubt)
     return config
 
 

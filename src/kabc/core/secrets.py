@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from kabc.core.disguises import View, views
 
 MARK = "***"
+SHORTEST = 4  # characters of a key that is hidden; hiding less would spoil every message
 
 _SHORTEST_PART = 8  # characters of a key that are hidden where the rest is missing
 _SHORTEST_CODE = 4  # characters of a key that is looked for in decoded texts: less is in every second word
@@ -46,6 +47,35 @@ def hide_as(text: str, marks: Mapping[str, str]) -> str:
         for some, mark in parts:
             found.update(_spans(view, (part for part in some if len(part) >= _SHORTEST_CODE or not decoded), mark))
     return _replaced(text, sorted(found))
+
+
+def hide_values(text: str, variables: Mapping[str, str]) -> str:
+    """The text with ${NAME} in place of the values of these variables.
+
+    A value is a key if its name says so or if it looks like one: then parts of it and other forms are hidden too. Any
+    other value is hidden as a whole, from 8 characters on: hiding "1" or "false" would spoil every message.
+
+    Examples
+    --------
+    >>> from kabc.core.secrets import hide_values
+    >>> hide_values("1 of 2 calls by my-secret in /data/runs", {"API_KEY": "my-secret", "N": "1", "DIR": "/data/runs"})
+    '1 of 2 calls by ${API_KEY} in ${DIR}'
+    """
+    keys: dict[str, str] = {}
+    for name, value in variables.items():
+        mark = f"${{{name}}}"
+        is_key = holds_key(name, value)
+        keys |= dict.fromkeys(
+            (one for one in ((value,) if is_key else url_secrets(value)) if len(one) >= SHORTEST), mark
+        )
+        if not is_key and len(value) >= _SHORTEST_PART:
+            text = text.replace(value, mark)
+    return hide_as(text, keys)
+
+
+def holds_key(name: str, value: str) -> bool:
+    """Whether a variable is a key, by its name or by its value."""
+    return is_secret_name(name) or looks_secret(value)
 
 
 def _replaced(text: str, found: list[Span]) -> str:
@@ -92,7 +122,7 @@ _SECRET_NAME = re.compile(
 )
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*://")
 _USER = re.compile(r"([^/?#:@]*)(?::(?!\d+(?:[/?#]|$))([^@]*))?@")  # a password may hold / and ?, a port may not
-_FIELD = re.compile(r"(?:^|[?&;#\s])([^=?&;#\s]+)\s*=\s*('(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^&;#\s]*)")
+_FIELD = re.compile(r"(?:^|(?<=[?&;#\s=]))([^=?&;#\s]+)\s*=\s*('(?:[^'\\]|\\.)*'|\"[^\"]*\"|[^&;#\s]*)")
 _VARIABLE = re.compile(r"\$?\{\w*\}")
 
 
@@ -130,10 +160,13 @@ def _secret_places(url: str) -> Iterator[tuple[int, int]]:
     path_end = min((at for sign in "?#" if (at := url.find(sign, begin)) >= 0), default=len(url))
     if web:
         yield from (part.span() for part in re.compile(r"[^/:]+").finditer(url, begin, path_end) if _random(part[0]))
-    for field in _FIELD.finditer(url, path_end if scheme else 0):
+    at = path_end if scheme else 0
+    while field := _FIELD.search(url, at):
         name, value = unquote(field.group(1)), field.group(2)
-        if value and not _VARIABLE.fullmatch(value) and (is_secret_name(name) or looks_secret(unquote(value))):
+        at = field.start(2)  # its value may be a field too
+        if value and not _VARIABLE.fullmatch(value) and holds_key(name, unquote(value)):
             yield field.span(2)
+            at = field.end()
 
 
 def _end_of_host(url: str, begin: int) -> int:
@@ -146,6 +179,10 @@ _WORD = re.compile(r"\S+")
 _QUOTES = "'\"`()"
 _SCHEMES = ("basic", "bearer", "digest", "token", "apikey")
 _USER_OPTIONS = ("-u", "--user", "--proxy-user")
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+_QUOTED = re.compile(
+    r"""([\w.-]+)\\?["']?\s*[:=]\s*\\?(["'])(.*?)\\?\2""", re.DOTALL
+)  # "name": "value", name = 'value'
 
 
 def hide_words(text: str) -> str:
@@ -160,26 +197,44 @@ def hide_words(text: str) -> str:
     >>> hide_words("curl -u me:word -H 'Authorization: Bearer abc' https://x/?key=1 --retry 3")
     "curl -u me:*** -H 'Authorization: Bearer ***' https://x/?key=*** --retry 3"
     """
-    before, told = "", False  # the word before, and whether it says that a key follows
-    found: list[Span] = []
+    return _replaced(text, sorted((start, end, MARK) for start, end in _word_places(text)))
+
+
+def word_secrets(text: str) -> tuple[str, ...]:
+    """The passwords and keys in a command line, as they stand there and decoded."""
+    found = [text[start:end].strip(_QUOTES) for start, end in _word_places(text)]
+    return tuple(dict.fromkeys(one for raw in found for one in (raw, unquote(raw)) if one))
+
+
+def _word_places(text: str) -> Iterator[tuple[int, int]]:
+    for field in _QUOTED.finditer(text):
+        if is_secret_name(field[1]) and field[3] and not field[3].startswith("$"):
+            yield field.span(3)
+    before, told, quote = "", False, ""  # the word before, whether it says that a key follows, and in which quotes
+    done = 0
     for word in _WORD.finditer(text):
         start, end = word.span()
+        if start < done:
+            continue
+        opened = word[0][0] if word[0][0] in "'\"" else ""
         start += len(word[0]) - len(word[0].lstrip(_QUOTES))
         end -= len(word[0]) - len(word[0].rstrip(_QUOTES))
         inside = text[start:end]
+        name, _, value = inside.partition(":")
+        user = before in _USER_OPTIONS or name.partition("=")[0] in _USER_OPTIONS
         if told and inside.lower() in _SCHEMES:
             continue
         if told and inside and not inside.startswith("$") and inside != "=":
-            found.append((start, end, MARK))
-        elif before in _USER_OPTIONS and ":" in inside:
-            found.append((start + inside.index(":") + 1, end, MARK))
+            done = end = max(end, text.find(opened or quote, start) if opened or quote else 0)  # it may be many words
+            yield start, end
+        elif value and (user or (_NAME.fullmatch(name) and is_secret_name(name))) and value.lower() not in _SCHEMES:
+            yield end - len(value), end
         else:
-            found += [(start + a, start + b, MARK) for a, b in _secrets_in(inside)]
+            yield from ((start + a, start + b) for a, b in _secrets_in(inside))
         option = inside.startswith("-") and "=" not in inside
         told = (option or inside.endswith((":", "="))) and is_secret_name(inside.strip("-:="))
         told = told or inside.lower().rpartition(":")[2] in _SCHEMES[:2]
-        before = inside
-    return _replaced(text, sorted(found))
+        before, quote = inside, opened
 
 
 def _secrets_in(word: str) -> Iterator[tuple[int, int]]:

@@ -15,7 +15,7 @@ class Origin:
     date : str
         When the run ended, in UTC, such as "2026-01-31T09:30:00+00:00".
     source : str
-        Where the samples came from: a file, a query, commands or addresses. Empty for Python functions and arrays.
+        Where the samples came from: a file, a query, programs or hosts. Empty for Python functions and arrays.
     command : str
         The command line. Empty if the answer was found in Python.
     version : str

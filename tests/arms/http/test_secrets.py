@@ -182,6 +182,18 @@ def test_a_variable_in_the_body_reaches_the_server_and_nothing_else(
     assert "${BODY_KEY}" in str(caught.value)
 
 
+def test_a_category_that_is_a_key_is_kept_without_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Categories are kept as texts, so that people can read what a number stands for."""
+    for value, category in ((SECRET, "a ***"), ("yes", "a yes")):
+        monkeypatch.setenv("THE_KEY", value)
+        body = {"messages": [{"content": "a ${THE_KEY}"}]}
+        arms = http_arms(
+            {"x": Address(server.url("chat"), body=body)}, value="choices.0.message.content", kind="category"
+        )
+        draw(arms, 2)
+        assert list(arms.levels["answer"].values()) == [category]
+
+
 def test_a_dollar_sign_may_stand_before_a_prompt_or_a_name(server: Server) -> None:
     one(server.url("number"), body={"a": "${prompt}", "b": "$${NAME}", "c": "$5"}, prompts=["3"])
     assert json.loads(server.seen[0][3]) == {"a": "$3", "b": "${NAME}", "c": "$5"}

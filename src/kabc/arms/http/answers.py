@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kabc.arms.failures import DrawError, numbers, picked
 from kabc.arms.http.client import Reply
-from kabc.arms.http.secrets import hidden
+from kabc.arms.http.secrets import hidden, without_long
 from kabc.arms.http.texts import EmbedError, Texts, as_text
 from kabc.arms.words import cut
 from kabc.core.errors import ArmError
@@ -57,6 +57,8 @@ class AnswerReader:
 
     def _of_text(self, text: str, keys: Mapping[str, str]) -> list[float]:
         assert self.texts is not None
+        if self.kind == "category":  # it is kept as it is
+            text = without_long(text, keys)
         try:
             return self.texts.row(text)
         except EmbedError as error:

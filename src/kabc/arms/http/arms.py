@@ -163,7 +163,7 @@ def http_arms(
         for name, call in calls.items()
     }
     notes = (*policy.notes, *([] if made is None else [f"answers: {made.describe()}"]), *_warned(calls))
-    source = few(list(dict.fromkeys(call.shown_url for call in calls.values())))
+    source = few(list(dict.fromkeys(origin_of(call.url) for call in calls.values())))
     return NamedArms(
         arms,
         notes=notes,

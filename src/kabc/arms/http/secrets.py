@@ -15,13 +15,13 @@ from typing import Any
 
 from kabc.arms.http.prompts import PROMPT
 from kabc.core.errors import SettingsError
-from kabc.core.secrets import MARK, hide_as, is_secret_name, looks_secret
+from kabc.core.secrets import MARK, SHORTEST, hide_as, is_secret_name, looks_secret
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 # in a body: "$${NAME}" stands for "${NAME}" itself, and ${prompt} is a prompt after a dollar sign
 _HOLE = re.compile(r"\$(?P<literal>\$\{(?!prompt\})\w+\})|\$\{(?!prompt\})(?P<name>\w+)\}|" + re.escape(PROMPT))
 _SCHEMES = re.compile(r"^\s*(Bearer|Basic|Token|ApiKey|Digest)\s+", re.IGNORECASE)
-_SHORTEST = 4  # characters of a written-out key; hiding less would spoil every message
+_LONG = 8  # characters of a key that is never an answer
 
 
 class LiteralKeyWarning(UserWarning):
@@ -52,7 +52,7 @@ class Keys(Mapping[str, str]):
     @property
     def marks(self) -> dict[str, str]:
         """What stands in a message for each key."""
-        written = {key: MARK for key in self._literals if len(key) >= _SHORTEST}
+        written = {key: MARK for key in self._literals if len(key) >= SHORTEST}
         return written | _marks_of(self)
 
     def check(self, name: str, *, in_header: bool) -> None:
@@ -108,6 +108,13 @@ def hidden(value: Any, keys: Mapping[str, str]) -> Any:
     """A JSON value with ${NAME} in place of the keys."""
     marks = keys.marks if isinstance(keys, Keys) else _marks_of(keys)
     return _mapped(value, lambda text: hide_as(text, marks)) if marks else value
+
+
+def without_long(text: str, keys: Mapping[str, str]) -> str:
+    """The text without whole keys that no answer has by chance."""
+    for key in keys.marks if isinstance(keys, Keys) else keys.values():
+        text = text.replace(key, MARK) if len(key) >= _LONG else text
+    return text
 
 
 def literal_keys(headers: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
