@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from kabc.arms.base import NamedArms
 from kabc.cli import exits
 from kabc.cli.calls import Call
 from kabc.cli.kept import Kept
@@ -104,14 +103,13 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
         if not quiet:
             exits.warn(arms.warnings)
-        budget = _budget(config, name, arms)
         return cluster(
             arms,
             config.clusters,
             config.delta,
             strategy=name,
             strategy_options=config.options,
-            max_samples=budget if kept is None else kept.budget(budget),
+            max_samples=config.max_samples if kept is None else kept.budget(config.max_samples),
             min_separation=config.min_separation,
             pilot=config.pilot,
             block=config.block,
@@ -126,16 +124,3 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
             storage=None if kept is None else kept.storage,
             study=None if kept is None else kept.name,
         )
-
-
-def _budget(config: Config, strategy: str, arms: NamedArms) -> int | None:
-    """The largest number of samples. Without it and without a number of groups, finite arms give all their rows."""
-    if config.max_samples or config.clusters or config.min_separation or strategy in ("anytime", "tolerance"):
-        return config.max_samples
-    left = [arm.remaining for arm in arms.values()]
-    if any(count is None for count in left):
-        raise SettingsError(
-            f"these arms have no end, and strategy {strategy!r} does not stop by itself: give --clusters (the number "
-            "of groups), or --max-samples (then a lower bound on the number of groups is certified)"
-        )
-    return sum(count or 0 for count in left)

@@ -83,7 +83,7 @@ def cluster(
         `values`.
     n_clusters : int, optional
         K, the number of groups, at least 2. If it is not known, leave it out: "anytime" stops when nothing new is
-        being learned, other strategies need `min_separation` or `max_samples`.
+        being learned, other strategies need `min_separation`, `max_samples`, or arms that all come to an end.
     delta : float, optional
         Largest probability of a wrong certified answer, in (0, 1]. Default: 0.05.
     kernel : Kernel or callable, optional
