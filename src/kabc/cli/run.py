@@ -25,7 +25,7 @@ from kabc.strategies import needs_kernel
 
 
 def run_it(
-    config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool, debug: bool = False
+    config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool | None, debug: bool = False
 ) -> int:
     """Draw, decide, print and save. The exit code says how the run ended."""
     outputs = Outputs(config.save, config.report, title=config.title)
@@ -40,7 +40,7 @@ def answered(
     outputs: Outputs,
     draw: Callable[[], Result],
     *,
-    quiet: bool,
+    quiet: bool | None,
     debug: bool,
 ) -> int:
     """Draw, and deliver the answer, also that of a run which ended in an error."""
@@ -71,7 +71,7 @@ def _ended(draw: Callable[[], Result]) -> tuple[Result, Exception | None]:
         return so_far, error
 
 
-def _drawn(config: Config, quiet: bool) -> Result:
+def _drawn(config: Config, quiet: bool | None) -> Result:
     asked = study_asked(config)
     if asked is None:
         return _clustered(config, quiet)
@@ -84,7 +84,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
         return result
 
 
-def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
+def _clustered(config: Config, quiet: bool | None, kept: Kept | None = None) -> Result:
     seed = config.seed
     if seed is None:
         seed = secrets.randbits(32) if kept is None or kept.seed is None else kept.seed
@@ -95,7 +95,7 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
     )
     with LivePanel(quiet=quiet) as panel:
         if kept is not None:
-            for line in filter(None, (kept.first_line(), kept.budget_line(config.max_samples))):
+            for line in filter(None, (kept.first_line() if panel.shown else "", kept.budget_line(config.max_samples))):
                 panel.now(line)
         with panel.during(opening(config)):
             arms = open_arms(config, seed, with_kernel=needs_kernel(name))

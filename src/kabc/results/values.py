@@ -73,9 +73,9 @@ class Result:
 
     `labels` are numbered from 0, by first appearance in arm order. Texts and JSON call label 0 group 1. Labels are
     certified only when `status` is "decided", or a check has a verdict; otherwise they are a best guess, and what is
-    certified is in `evidence` and `n_groups_at_least`. If `assumptions` is not empty nothing is certified: `n_groups_at_least` is 1, and pairs
-    told apart in `evidence` would be certified only under `conditional_on`, which the samples refute. Two results are
-    equal if all their values but `origin` are, also after `save` and `load_result`.
+    certified is in `evidence` and `n_groups_at_least`. If `assumptions` is not empty nothing is certified:
+    `n_groups_at_least` is 1, and pairs told apart in `evidence` would be certified only under `conditional_on`, which
+    the samples refute. Two results are equal if all their values but `origin` are, also after `save` and `load_result`.
 
     Attributes
     ----------
