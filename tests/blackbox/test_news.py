@@ -35,18 +35,26 @@ def test_a_budget_that_is_granted_finds_small_differences() -> None:
 
 
 def test_after_the_last_news_there_are_at_most_as_many_samples_again() -> None:
-    arms = [normal(mean) for mean in (0.0, 0.0, 1.0, 1.0, 1.0)]
+    arms = [normal(mean) for mean in (0.0, 0.0, 0.4, 0.4, 0.4)]
+    least = 100 * len(arms)  # no run ends before 100 samples of each arm
+    for seed in range(3):
+        found = kabc.cluster(arms, max_samples=20_000, seed=seed)
+        news = last_news(found)
+        assert (found.status, found.n_groups_at_least) == ("stalled", 2)
+        assert found.n_samples >= max(least, 2_000, 2 * news)
+        idle = found.n_samples - news
+        round_ = 0.12 * found.n_samples + 2 * len(arms)  # the last round may draw beyond it
+        assert idle <= max(news, 2_000 - news) + round_
+        assert f"nothing new was learned in the last {idle:,} samples" in str(found)
+
+
+def test_without_a_budget_pairs_on_their_way_are_waited_for_up_to_a_thousand_samples_of_each_arm() -> None:
+    arms = [normal(mean) for mean in (0.0, 0.0, 0.7, 4.0)]
     for seed in range(3):
         found = kabc.cluster(arms, seed=seed)
-        news = last_news(found)
         assert found.status == "stalled"
-        assert news > 0
-        idle = found.n_samples - news
-        least = 100 * len(arms)  # no run ends before 100 samples of each arm
-        round_ = 0.12 * found.n_samples + 2 * len(arms)  # the last round may draw beyond it
-        assert idle <= max(news, least - news) + round_
-        assert found.n_samples >= min(least, 2 * news)
-        assert f"nothing new was learned in the last {idle:,} samples" in str(found)
+        assert 400 <= found.n_samples <= max(2 * last_news(found), 4_000) * 1.12
+        assert found.evidence.n_told_apart == 5  # all that differ: 0.7 came long after 4.0
 
 
 def test_a_small_budget_is_spent() -> None:

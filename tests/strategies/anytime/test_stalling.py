@@ -17,7 +17,7 @@ from kabc.strategies.anytime.wealth import Wealth
 from tests.seeded_runs import normal
 
 N_ARMS, LIMIT = 4, 6.0
-EVERY = range(40, 4_000, 10)  # samples after each round
+EVERY = range(40, 8_000, 10)  # samples after each round
 
 
 def books(log: float, n_told: int = 0) -> Wealth:
@@ -65,7 +65,7 @@ def test_before_the_first_pair_one_on_its_way_is_waited_for() -> None:
 
 def test_after_a_new_pair_as_many_samples_again_are_drawn_and_no_more() -> None:
     assert stalls_at(lambda n: 1.0, lambda n: int(n >= 300)) == PATIENCE * 300
-    assert stalls_at(lambda n: n / 200, lambda n: int(n >= 1_000)) == PATIENCE * 1_000  # others are on their way
+    assert stalls_at(lambda n: n / 200, lambda n: int(n >= 3_000)) == PATIENCE * 3_000  # others are on their way
     assert stalls_at(lambda n: n / 200, lambda n: int(n >= 300)) == MOST * N_ARMS
     assert stalls_at(lambda n: n / 200, lambda n: int(n >= 300), budget=1_000) == PATIENCE * 300
     assert stalls_at(lambda n: 1.0, lambda n: int(n >= 50)) == FEWEST * N_ARMS

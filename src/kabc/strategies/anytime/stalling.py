@@ -28,7 +28,7 @@ from kabc.strategies.anytime.wealth import Wealth
 
 PATIENCE = 2.0
 FEWEST = 100  # samples of each arm: learning takes a while
-MOST = 400  # samples of each arm, up to which pairs on their way are waited for after others were told apart
+MOST = 1000  # samples of each arm, up to which pairs on their way are waited for after others were told apart
 OF_BUDGET = 0.1  # share of the budget that is drawn in any case
 CHECK = 1.5  # n at a check over n at the check before
 AHEAD = 2.0  # how far to look ahead, in units of n
