@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--only", default=",".join(INSTANCES), help="instances, separated by commas; default: all")
     parser.add_argument("--most", type=int, default=1600, help="samples of each arm after which a run ends")
-    parser.add_argument("--patience", type=float, default=2.5)
+    parser.add_argument("--patience", type=float, default=2.0)
     options = parser.parse_args()
     print(f"{'instance':<10}{'seed':>5}{'stopped at':>12}{'pairs':>7}{'later':>8}{'pairs':>7}{'missed':>8}")
     for name in options.only.split(","):

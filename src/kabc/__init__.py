@@ -158,6 +158,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'kabc' has no attribute {name!r}")
     value = getattr(import_module(_HOME_OF[name]), name)
+    if name.islower():  # a function: classes have capitals
+        value = import_module("kabc.core.spelling").spelled(value, "kabc")
     globals()[name] = value
     return value
 

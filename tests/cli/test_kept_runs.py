@@ -67,11 +67,11 @@ def test_a_killed_run_goes_on_with_the_same_line_and_ends_as_if_nothing_had_been
         wait_for_samples(6)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    again = kabc(*line[:-2])  # the seed is the study's
+    again = kabc(*line[:-2], "--progress")  # the seed is the study's
     assert again.code == 0
     assert re.search(r"^study nightly: going on (after round \d+|in its first round), \d+ samples$", again.err, re.M)
     (folder / "kabc.db").rename(folder / "other.db")
-    whole = kabc(*line)
+    whole = kabc(*line, "--progress")
     assert "\nstudy nightly: new, kept in sqlite:///kabc.db\n" in whole.err
     assert first_group(whole) == first_group(again) != []
     assert "note: study 'nightly': resumed 1 time" in again.out
@@ -83,7 +83,7 @@ def test_a_study_that_ended_gives_its_answer_and_draws_nothing(kabc: Call, machi
     line = ("run", machines, "--arm", "machine", "--clusters", 2, *STUDY)
     first = kabc(*line)
     drawn = n_samples()
-    again = kabc(*line)
+    again = kabc(*line, "--progress")
     assert again.err == f"study nightly: ended before, {drawn} samples; nothing is drawn\n"
     assert (again.code, again.out) == (0, first.out)
     assert kabc("study", "result", "nightly", *STUDY[:2]).out == first.out

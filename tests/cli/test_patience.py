@@ -22,7 +22,7 @@ ENDLESS = (
 
 def first_line(*words: str) -> str:
     """The first line of progress of a command that would go on for long."""
-    with running([KABC, *words], stderr=subprocess.PIPE) as process:  # it is killed at the end
+    with running([KABC, *words, "--progress"], stderr=subprocess.PIPE) as process:  # it is killed at the end
         assert process.stderr is not None
         return process.stderr.readline()
 
@@ -48,7 +48,7 @@ def test_python_shows_a_draw_that_takes_long(capsys: pytest.CaptureFixture[str])
         seen.append(err)
         raise KeyboardInterrupt
 
-    assert kabc.cluster({"a": slow, "b": slow}, 2, seed=0).status == "interrupted"
+    assert kabc.cluster({"a": slow, "b": slow}, 2, seed=0, progress=True).status == "interrupted"
     assert seen
 
 

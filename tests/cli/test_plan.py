@@ -121,7 +121,8 @@ def test_the_data_are_not_overwritten_by_the_pilot(kabc: Call, machines: Path) -
 def test_quiet_says_nothing_on_standard_error(kabc: Call, machines: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kabc.cli.live._QUIET_SECONDS", 0.0)
     words = ("plan", machines, "--arm", "machine", "--values", "vibration", "--clusters", 2, "--seed", 1)
-    assert f"reading {machines}" in kabc(*words).err
+    assert f"reading {machines}" in kabc(*words, "--progress").err
+    assert kabc(*words).err == ""  # nobody looks on
     assert kabc(*words, "--quiet").err == ""
 
 

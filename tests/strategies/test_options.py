@@ -1,4 +1,4 @@
-"""Options are checked before a strategy is made; what goes wrong inside it is shown as it is."""
+"""Options are checked before a strategy is made; what goes wrong inside it with them names them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_partials_and_classmethods_have_options(make: Any) -> None:
 
 
 def test_all_allowed_options_are_listed() -> None:
-    with pytest.raises(SettingsError, match=r"no option 'speed'; it has gap, growth$"):
+    with pytest.raises(SettingsError, match=r"no option 'speed'; it has 'gap', 'growth'$"):
         checked(Needy, speed=1)
     with pytest.raises(SettingsError, match=r"no option 'speed'; it has none$"):
         checked(lambda n_arms, n_clusters, delta: None, speed=1)
@@ -62,7 +62,14 @@ def test_what_is_an_argument_is_no_option() -> None:
         checked(KABC, needs_kernel=True, kernel=None)
 
 
-def test_an_error_inside_a_constructor_is_shown_as_it_is() -> None:
+def test_an_error_inside_a_constructor_names_the_options_and_is_kept_as_the_cause() -> None:
     entry = StrategyEntry(name="mine", make=Needy)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="a bug inside"):
+    with pytest.raises(SettingsError, match=r"'growth': -1.0\}: TypeError: a bug inside; correct them") as caught:
         entry.build(4, 2, 0.1, None, {"gap": 1.0, "growth": -1.0})
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_without_options_it_is_shown_as_it_is() -> None:
+    broken = StrategyEntry(name="mine", make=lambda n_arms, n_clusters, delta: 1 / 0)  # type: ignore[arg-type,return-value]
+    with pytest.raises(ZeroDivisionError):
+        broken.build(4, 2, 0.1, None)

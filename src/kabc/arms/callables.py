@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import isfunction
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,13 @@ class CallableArm:
         return None
 
     def draw(self, n: int, rng: np.random.Generator) -> ArrayLike:
-        return self.function(n, rng)
+        try:
+            return self.function(n, rng)
+        except TypeError as error:
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if inside or not isfunction(self.function):
+                raise
+            raise TypeError(f"{error}; write lambda n, rng: ..., or def draw(n, rng)") from error
 
 
 @dataclass(frozen=True)

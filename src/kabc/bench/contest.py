@@ -28,7 +28,7 @@ from kabc.core.errors import SettingsError
 from kabc.core.settings import error_probability, whole_number
 from kabc.core.words import did_you_mean
 from kabc.running.interrupts import sigterm_interrupts
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.strategies.entry import StrategyEntry
 
 GRID = tuple(round(2 ** (k / 2)) for k in range(2, 31))  # 2, 3, 4, 6, 8, 11, 16, ...: samples of each arm
@@ -130,9 +130,7 @@ def _names(instances: Sequence[Instance]) -> list[str]:
     return [one.name for one in instances]
 
 
-def run_contest(
-    contest: Contest, log: RunLog, *, workers: int = 1, progress: bool | ShowLine = True
-) -> dict[Job, Outcome]:
+def run_contest(contest: Contest, log: RunLog, *, workers: int = 1, progress: Progress = None) -> dict[Job, Outcome]:
     """Make the missing runs, and return all runs of the contest."""
     show = Ticker(progress)
     found: dict[Job, Outcome] = {}

@@ -138,7 +138,7 @@ def run(
     everyone: Everyone = False,
     as_json: Json = False,
     evidence: Evidence = False,
-    quiet: Quiet = False,
+    quiet: Quiet = None,
     debug: Debug = False,
 ) -> int:
     """Draw samples until the groups are known, and print them.
@@ -198,7 +198,7 @@ def plan(
         str | None, typer.Option(metavar="FILE.csv", help="Keep the samples of the pilot, to plan again for free.")
     ] = None,
     as_json: Json = False,
-    quiet: Quiet = False,
+    quiet: Quiet = None,
     debug: Debug = False,
 ) -> int:
     """Estimate the cost of a run, from a pilot or an assumed gap. Shows strategies or tolerances side by side.
@@ -273,7 +273,7 @@ def bench(
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     list_: Annotated[bool, typer.Option("--list", help="Only list suites and instances.")] = False,
     as_json: Json = False,
-    quiet: Quiet = False,
+    quiet: Quiet = None,
     debug: Debug = False,
 ) -> int:
     """Compare strategies on instances whose truth is known: samples, errors, time, guarantees.

@@ -10,6 +10,7 @@ from kabc.bench import SUITES, Contest, RunLog, as_markdown, as_text, load_insta
 from kabc.bench.figure import draw_comparison
 from kabc.bench.tables import CAPTION, as_data, as_matrix, write_parquet
 from kabc.cli import exits
+from kabc.cli.options import progress_of
 from kabc.core.errors import SettingsError
 from kabc.core.words import shown
 
@@ -36,13 +37,13 @@ def list_suites(file: str | None, *, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, quiet: bool) -> int:
+def bench_it(contest: Contest, folder: Path, *, workers: int, as_json: bool, quiet: bool | None) -> int:
     """Make the missing runs, then write and print the tables."""
     log = RunLog(folder)
     for notice in log.notices:
         print(shown(notice), file=sys.stderr)
     try:
-        found = run_contest(contest, log, workers=workers, progress=not quiet)
+        found = run_contest(contest, log, workers=workers, progress=progress_of(quiet))
     except KeyboardInterrupt:
         hint = f"{len(log.done):,} runs are kept in {log.path}; the same command goes on from there"
         return exits.fail(f"interrupted: {hint}", exits.UNDECIDED, as_json=as_json)

@@ -67,7 +67,7 @@ def check(
     ] = False,
     certificate: common.Certificate = False,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """Is this arm the same as a reference, within a tolerance? A gate for pipelines.
@@ -107,7 +107,7 @@ def _expect_check(config: Config, file: Path | None, this: str | None, same_as: 
             raise ConfigError(f"{file}: {name} is for kabc run, and kabc check has no use for it; leave it out")
 
 
-def _checked(config: Config, this: Any, same_as: Any, quiet: bool) -> Result:
+def _checked(config: Config, this: Any, same_as: Any, quiet: bool | None) -> Result:
     from kabc.cli.live import LivePanel
     from kabc.config.sources import open_arms, opening
     from kabc.running.check import check as run_check

@@ -49,7 +49,7 @@ def doctor(storage: StorageOption = None, as_json: common.Json = False, debug: c
         from kabc.core.secrets import hide_url
         from kabc.running.progress import Ticker
 
-        show = Ticker(True)
+        show = Ticker(None)
         with show.during(f"looking at {hide_url(given)}"):
             findings += of_store(given)
         show.done()

@@ -29,8 +29,8 @@ _OF_VERDICT = {"same": DECIDED, "different": CHANGED, "open": UNDECIDED}
 _OF_ODD_ONES = {"odd": CHANGED, "none": DECIDED, "open": UNDECIDED, "doubtful": DOUBTFUL}
 _OF_STATUS = {"decided": DECIDED, "contradicted": CONTRADICTED, "doubtful": DOUBTFUL}
 
-# names of Python settings in messages
-_BARE = re.compile(r"\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
+# names of Python settings in messages; what stands in quotes is a name or a value of somebody's own
+_BARE = re.compile(r"(?<!['\"])\b(n_clusters|n_arms|max_samples|min_separation|strategy_options|check_k)\b(?:=None)?")
 _WITH_EQUALS = (
     r"\b(this|same_as|tolerance|fdr|arm|values|types|missing|order|where|block|wide|gap|pilot|seed|workers|delta"
     r"|on_failure|measure|timeout|warmup)="

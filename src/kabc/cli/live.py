@@ -1,4 +1,4 @@
-"""Progress on standard error while a run draws: a live panel on a terminal, plain lines elsewhere."""
+"""Progress on standard error while a run draws: a live panel on a terminal; elsewhere plain lines, if asked for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any, Self
 
+from kabc.cli.options import progress_of
 from kabc.cli.times import clock
 from kabc.core.words import counted, shown, two_digits
 from kabc.running.progress import Ticker
@@ -20,10 +21,11 @@ _LOOK_SECONDS = 0.5  # seconds between two looks at the evidence
 
 
 class LivePanel(Ticker):
-    """Shows the progress of a run."""
+    """Shows the progress of a run. `quiet`: never, or always; None: on a terminal."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        super().__init__(not quiet)
+    def __init__(self, *, quiet: bool | None) -> None:
+        super().__init__(progress_of(quiet))
+        self.shown = self._show is not None
         self._start = monotonic()
         self._next_look = self._start + 1
         self._next_line = self._start + _QUIET_SECONDS
@@ -32,8 +34,10 @@ class LivePanel(Ticker):
         self._evidence: list[str] = []  # lines of the latest look at the evidence
         self._quiet = quiet
         self._console: Any = None  # of the panel
-        self._panel: AbstractContextManager[Any] = nullcontext() if quiet or not sys.stderr.isatty() else self._live()
-        self._plain = not quiet and isinstance(self._panel, nullcontext)
+        self._panel: AbstractContextManager[Any] = nullcontext()
+        if self.shown and sys.stderr.isatty():
+            self._panel = self._live()
+        self._plain = self.shown and isinstance(self._panel, nullcontext)
 
     def _live(self) -> AbstractContextManager[Any]:
         from rich.console import Console
@@ -85,7 +89,7 @@ class LivePanel(Ticker):
         """Called at the end of a round."""
         self._last, self._doing = seen, ""
         now = monotonic()
-        if not self._quiet and now >= self._next_look:
+        if self.shown and now >= self._next_look:
             self._evidence = self._look(seen)
             # with many arms a look takes long; limit it to a tenth of the time
             self._next_look = monotonic() + max(_LOOK_SECONDS, 9 * (monotonic() - now))
@@ -118,12 +122,12 @@ class LivePanel(Ticker):
         """All known figures in a few short lines."""
         seen = self._last
         if seen is None:
-            return f"{clock(self._elapsed())}: {self._doing or 'starting'}"
+            return f"{clock(self._elapsed())}: {self._doing or 'starting'}{self.doubt}"
         spend = f", spent {seen.spent:,.4g}" if seen.spent else ""
         found = f"{counted(seen.round.n_groups, 'group')} found"
         samples = counted(seen.n_samples, "sample")
         lines = [f"{clock(self._elapsed())}: round {seen.round.number}, {samples}{spend}, {found}", *self._evidence]
-        return "\n".join([*lines, self._doing] if self._doing else lines)
+        return "\n".join(filter(None, [*lines, self._doing, self.doubt.removeprefix("; ")]))
 
     def _left(self, more: int, samples: int) -> str:
         seconds = more * self._elapsed() / samples

@@ -107,7 +107,10 @@ WatchIt = Annotated[
 
 # --- output
 Json = Annotated[bool, typer.Option("--json", help="Print only one JSON document on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+Quiet = Annotated[
+    bool | None,
+    typer.Option("--quiet/--progress", help="Progress on standard error: never, or always. Default: on a terminal."),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Certificate = Annotated[bool, typer.Option("--certificate", help="Print why the answer may be trusted.")]
 Evidence = Annotated[
@@ -117,6 +120,11 @@ Evidence = Annotated[
 Everyone = Annotated[bool, typer.Option("--all", help="Name all arms, also of long groups.")]
 Report = Annotated[str | None, typer.Option(help="Write a one-file HTML report.")]
 Title = Annotated[str | None, typer.Option(help="Title of the report. Default: made from the name of the file.")]
+
+
+def progress_of(quiet: bool | None) -> bool | None:
+    """Whether progress is shown; None: where there is a terminal."""
+    return None if quiet is None else not quiet
 
 
 def given_options(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def outliers(
     watch: common.WatchIt = None,
     save: Annotated[str | None, typer.Option(help="Write the answer to a file for kabc show.")] = None,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """Which arms differ from the rest? Each one against the average of all others, the odd ones first.
@@ -112,7 +112,7 @@ def _expect_outliers(config: Config, file: Path | None) -> None:
             raise ConfigError(f"{file}: {name} is for kabc run, and kabc outliers has no use for it; leave it out")
 
 
-def _ended(config: Config, fdr: float, quiet: bool) -> tuple[OutliersResult, Exception | None]:
+def _ended(config: Config, fdr: float, quiet: bool | None) -> tuple[OutliersResult, Exception | None]:
     """The answer, and the error that ended the run, if one did. Errors before the first comparison are raised."""
     from kabc.results.outliers import OutliersResult
 
@@ -125,7 +125,7 @@ def _ended(config: Config, fdr: float, quiet: bool) -> tuple[OutliersResult, Exc
         return so_far, error
 
 
-def _found(config: Config, fdr: float, quiet: bool) -> OutliersResult:
+def _found(config: Config, fdr: float, quiet: bool | None) -> OutliersResult:
     from kabc.cli.live import LivePanel
     from kabc.config.sources import open_arms, opening
     from kabc.running.outliers import outliers as run_outliers

@@ -60,7 +60,9 @@ class Row:
     price_of_adaptivity: dict[str, float | None] | None = None
 
 
-def plan_it(config: Config, assumed: Assumed, cost: Cost, *, as_json: bool, quiet: bool, save: str | None) -> int:
+def plan_it(
+    config: Config, assumed: Assumed, cost: Cost, *, as_json: bool, quiet: bool | None, save: str | None
+) -> int:
     """Make a plan for each strategy and print the plans side by side; of a tolerance, or without K, its prices too."""
     seed = secrets.randbits(32) if config.seed is None else config.seed
     within: TolerancePlan | None = None

@@ -7,7 +7,6 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from kabc.arms.base import NamedArms
 from kabc.cli import exits
 from kabc.cli.calls import Call
 from kabc.cli.kept import Kept
@@ -26,7 +25,7 @@ from kabc.strategies import needs_kernel
 
 
 def run_it(
-    config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool, debug: bool = False
+    config: Config, config_file: Path | None, call: Call, look: Look, *, quiet: bool | None, debug: bool = False
 ) -> int:
     """Draw, decide, print and save. The exit code says how the run ended."""
     outputs = Outputs(config.save, config.report, title=config.title)
@@ -41,7 +40,7 @@ def answered(
     outputs: Outputs,
     draw: Callable[[], Result],
     *,
-    quiet: bool,
+    quiet: bool | None,
     debug: bool,
 ) -> int:
     """Draw, and deliver the answer, also that of a run which ended in an error."""
@@ -72,7 +71,7 @@ def _ended(draw: Callable[[], Result]) -> tuple[Result, Exception | None]:
         return so_far, error
 
 
-def _drawn(config: Config, quiet: bool) -> Result:
+def _drawn(config: Config, quiet: bool | None) -> Result:
     asked = study_asked(config)
     if asked is None:
         return _clustered(config, quiet)
@@ -85,7 +84,7 @@ def _drawn(config: Config, quiet: bool) -> Result:
         return result
 
 
-def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
+def _clustered(config: Config, quiet: bool | None, kept: Kept | None = None) -> Result:
     seed = config.seed
     if seed is None:
         seed = secrets.randbits(32) if kept is None or kept.seed is None else kept.seed
@@ -96,7 +95,7 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
     )
     with LivePanel(quiet=quiet) as panel:
         if kept is not None:
-            for line in filter(None, (kept.first_line(), kept.budget_line(config.max_samples))):
+            for line in filter(None, (kept.first_line() if panel.shown else "", kept.budget_line(config.max_samples))):
                 panel.now(line)
         with panel.during(opening(config)):
             arms = open_arms(config, seed, with_kernel=needs_kernel(name))
@@ -104,14 +103,13 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
             raise ArmError(f"there must be at least 2 arms to compare, got {len(arms)}")
         if not quiet:
             exits.warn(arms.warnings)
-        budget = _budget(config, name, arms)
         return cluster(
             arms,
             config.clusters,
             config.delta,
             strategy=name,
             strategy_options=config.options,
-            max_samples=budget if kept is None else kept.budget(budget),
+            max_samples=config.max_samples if kept is None else kept.budget(config.max_samples),
             min_separation=config.min_separation,
             pilot=config.pilot,
             block=config.block,
@@ -126,16 +124,3 @@ def _clustered(config: Config, quiet: bool, kept: Kept | None = None) -> Result:
             storage=None if kept is None else kept.storage,
             study=None if kept is None else kept.name,
         )
-
-
-def _budget(config: Config, strategy: str, arms: NamedArms) -> int | None:
-    """The largest number of samples. Without it and without a number of groups, finite arms give all their rows."""
-    if config.max_samples or config.clusters or config.min_separation or strategy in ("anytime", "tolerance"):
-        return config.max_samples
-    left = [arm.remaining for arm in arms.values()]
-    if any(count is None for count in left):
-        raise SettingsError(
-            f"these arms have no end, and strategy {strategy!r} does not stop by itself: give --clusters (the number "
-            "of groups), or --max-samples (then a lower bound on the number of groups is certified)"
-        )
-    return sum(count or 0 for count in left)

@@ -37,7 +37,7 @@ def serve(
         bool, typer.Option("--no-token", help="On this machine alone: let everybody read without a token.")
     ] = False,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Log errors alone.")] = False,
     debug: common.Debug = False,
 ) -> int:
     """Serve the studies of a store until Ctrl-C. The address that is printed has a token that may do everything.

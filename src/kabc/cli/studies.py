@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kabc.cli import exits
 from kabc.cli.calls import Call
+from kabc.cli.options import progress_of
 from kabc.cli.status import Status
 from kabc.cli.times import ago
 from kabc.core.errors import SettingsError
@@ -67,7 +68,7 @@ def _say(seen: Status, *, as_json: bool) -> None:
         print("\n".join(seen.lines()))
 
 
-def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call: Call, *, quiet: bool) -> int:
+def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call: Call, *, quiet: bool | None) -> int:
     """Print the answer, or what is known so far."""
     from kabc.cli.show import deliver
     from kabc.running.interrupts import command_interrupts
@@ -75,8 +76,8 @@ def print_result(storage: Storage, name: str, outputs: Outputs, look: Look, call
     from kabc.running.study import Study
 
     study = Study(storage, storage.load_study(name))
-    show = Ticker(not quiet)
-    with command_interrupts(show, to_the_end=call.last) as interrupts:
+    show = Ticker(progress_of(quiet))
+    with command_interrupts(Ticker(not quiet), to_the_end=call.last) as interrupts:
         with show.during(f"reading the rounds of study {name}"):
             found = study.result()
         show.done()
@@ -108,7 +109,7 @@ def raise_it(storage: Storage, name: str, given: str, *, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: bool) -> int:
+def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: bool | None) -> int:
     """Write the samples to a table, or the study to a file."""
     from kabc.study.export import export_study
 
@@ -127,11 +128,11 @@ def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: b
 
 
 @contextmanager
-def _counting(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+def _counting(what: str, total: int, *, quiet: bool | None) -> Iterator[Callable[[int], None]]:
     """Shows how many samples are done."""
     from kabc.running.progress import Ticker
 
-    show = Ticker(not quiet)
+    show = Ticker(progress_of(quiet))
     try:
         yield lambda done: show(f"{what}: {done:,} of {counted(total, 'sample')}")
     finally:
@@ -139,7 +140,7 @@ def _counting(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[int],
 
 
 def import_it(
-    storage: Storage, source: Storage, study: str | None, name: str | None, *, as_json: bool, quiet: bool
+    storage: Storage, source: Storage, study: str | None, name: str | None, *, as_json: bool, quiet: bool | None
 ) -> int:
     """Take a study of another store."""
     from kabc.study.export import import_study
@@ -186,7 +187,7 @@ def resume_it(storage: Storage, name: str, *, as_json: bool) -> int:
     return _changed(seen, f"running; {who}", as_json=as_json)
 
 
-def stop_it(storage: Storage, name: str, *, as_json: bool, quiet: bool) -> int:
+def stop_it(storage: Storage, name: str, *, as_json: bool, quiet: bool | None) -> int:
     """It ends with the answer so far."""
     from kabc.results.words import headline
     from kabc.running.progress import Ticker
@@ -195,7 +196,7 @@ def stop_it(storage: Storage, name: str, *, as_json: bool, quiet: bool) -> int:
     study = Study(storage, storage.load_study(name))
     if study.status == "ended":
         raise SettingsError(f"study {name!r} has ended; there is nothing to stop, and kabc study result has its answer")
-    show = Ticker(not quiet)
+    show = Ticker(progress_of(quiet))
     try:
         with show.during(f"reading the rounds of study {name}"):
             found = study.stop()

@@ -72,7 +72,7 @@ def result(
     everyone: common.Everyone = False,
     as_json: common.Json = False,
     evidence: common.Evidence = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """The answer of a study, or the answer so far; printed as kabc run does, same exit codes.
@@ -99,7 +99,7 @@ def export(
     ],
     storage: StorageOption = None,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """Write the samples of a study to a table, or all of it to one file that kabc study import reads.
@@ -121,7 +121,7 @@ def import_(
     name: Annotated[str | None, typer.Option("--as", metavar="NAME", help="Its name here. Default: the same.")] = None,
     storage: StorageOption = None,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """Take a study of another store, with its question, samples and notes. It can go on here.
@@ -167,7 +167,7 @@ def stop(
     study: Name,
     storage: StorageOption = None,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """End a study now, with the answer so far. Draws under way are kept and not used; raise-budget lets it go on.

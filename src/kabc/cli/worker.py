@@ -60,7 +60,7 @@ def worker(
     on_failure: common.OnFailure = None,
     workers: common.Workers = None,
     as_json: common.Json = False,
-    quiet: common.Quiet = False,
+    quiet: common.Quiet = None,
     debug: common.Debug = False,
 ) -> int:
     """Draw for a study, beside any number of others, here and on other machines, until it ends.
@@ -108,7 +108,7 @@ def _worked(
     *,
     stay: bool,
     lease: float,
-    quiet: bool,
+    quiet: bool | None,
 ) -> Worked:
     from kabc.cli.live import LivePanel
     from kabc.config.sources import open_arms, opening

@@ -62,6 +62,10 @@ class SettingsError(KabcError, ValueError):
     """A setting is outside what the method allows (N, K, delta, a bandwidth, ...)."""
 
 
+class ArgumentError(SettingsError, TypeError):
+    """A function was called with an argument that it does not have."""
+
+
 class SampleError(KabcError, ValueError):
     """Samples cannot be used: empty, not finite, of the wrong shape, dimension or number."""
 

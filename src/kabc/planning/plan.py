@@ -23,7 +23,7 @@ from kabc.planning.estimates import groups_of_rows, guessed_groups, quick
 from kabc.planning.rehearsal import SimulatedArms, SimulatedPlan, rehearse, rehearse_on
 from kabc.planning.schedule import Plan, scheduled
 from kabc.planning.tolerances import TolerancePlan, asked_plan, proposed_plan
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.strategies import KABC, Strategy, make_strategy, needs_kernel
 
 Pilot = Mapping[Any, ArrayLike] | Sequence[ArrayLike]
@@ -49,7 +49,7 @@ def plan(
     strategy_options: Mapping[str, Any] | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
-    progress: bool | ShowLine = ...,
+    progress: Progress = ...,
     tolerance: None = ...,
 ) -> SimulatedPlan: ...
 
@@ -69,7 +69,7 @@ def plan(
     strategy_options: Mapping[str, Any] | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
-    progress: bool | ShowLine = ...,
+    progress: Progress = ...,
     tolerance: None = ...,
 ) -> Plan: ...
 
@@ -83,7 +83,7 @@ def plan(
     pilot: Pilot | None = ...,
     price: float = ...,
     seconds_per_sample: float = ...,
-    progress: bool | ShowLine = ...,
+    progress: Progress = ...,
     tolerance: ToleranceLike,
 ) -> TolerancePlan: ...
 
@@ -102,7 +102,7 @@ def plan(
     strategy_options: Mapping[str, Any] | None = None,
     price: float = 0.0,
     seconds_per_sample: float = 0.0,
-    progress: bool | ShowLine = True,
+    progress: Progress = None,
     tolerance: ToleranceLike | None = None,
 ) -> Plan | SimulatedPlan | TolerancePlan:
     """What `kabc.cluster` will cost on arms with this gap, or on arms like those of a pilot.
@@ -138,7 +138,7 @@ def plan(
         Of one sample. If it is given, the plan is also printed in money.
     seconds_per_sample : float, default 0
         If it is given, the plan is also printed in time.
-    progress : bool or callable, default True
+    progress : bool or callable, optional
         As for `kabc.cluster`. Only a simulated run takes long, but not as long as the run itself computes.
     tolerance : str, number, mapping, function or KernelDistance, optional
         As for `kabc.cluster`, instead of a number of groups, with a pilot: what it costs to prove which arms are the

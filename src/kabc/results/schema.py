@@ -241,7 +241,9 @@ class Document(Part):
     format: Literal["kabc result"]
     version: Literal[2]
     status: Status
-    certified: bool = Field(description="whether the groups are certified; otherwise they are a guess")
+    certified: bool = Field(
+        description="whether the groups, or the verdict of a check, are certified; otherwise they are a guess"
+    )
     conditional_on: str = Field(
         default="", description="what was taken for granted, such as 'there are exactly 4 groups'; empty: nothing"
     )

@@ -72,10 +72,10 @@ class Result:
     """The answer: which arms are the same, what it cost and why it may be trusted.
 
     `labels` are numbered from 0, by first appearance in arm order. Texts and JSON call label 0 group 1. Labels are
-    certified only when `status` is "decided"; otherwise they are a best guess, and what is certified is in `evidence`
-    and `n_groups_at_least`. If `assumptions` is not empty nothing is certified: `n_groups_at_least` is 1, and pairs
-    told apart in `evidence` would be certified only under `conditional_on`, which the samples refute. Two results are
-    equal if all their values but `origin` are, also after `save` and `load_result`.
+    certified only when `status` is "decided", or a check has a verdict; otherwise they are a best guess, and what is
+    certified is in `evidence` and `n_groups_at_least`. If `assumptions` is not empty nothing is certified:
+    `n_groups_at_least` is 1, and pairs told apart in `evidence` would be certified only under `conditional_on`, which
+    the samples refute. Two results are equal if all their values but `origin` are, also after `save` and `load_result`.
 
     Attributes
     ----------
@@ -171,8 +171,8 @@ class Result:
 
     @property
     def certified(self) -> bool:
-        """Whether the labels are certified, not a guess."""
-        return self.status == "decided"
+        """Whether the labels are certified, not a guess; of a check, whether its verdict is."""
+        return self.status == "decided" or self.verdict in ("same", "different")
 
     @property
     def conditional_on(self) -> str:

@@ -17,7 +17,7 @@ from kabc.running.cluster import run_on
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.intake import Intake
 from kabc.running.pooling import pooled_sources
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.running.settings import AUTO, TOLERANCE, Settings, seed_or_fresh
 from kabc.running.snapshots import Listener
 from kabc.running.sources import Arms, Sources, named_arms
@@ -52,7 +52,7 @@ def check(
     block: int | str | None = None,
     workers: int | None = None,
     watch: bool = True,
-    progress: bool | ShowLine = True,
+    progress: Progress = None,
     on_round: Listener | None = None,
 ) -> Result:
     """Find out whether one arm is the same as a reference, within a tolerance. Only these arms are drawn.

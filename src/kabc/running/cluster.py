@@ -16,7 +16,7 @@ from kabc.running.engines.base import ExecutorLike, engine_of
 from kabc.running.inputs import Reading, TableLike, suitable_kernel
 from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.running.run import Run
 from kabc.running.settings import KernelChoice, Settings, seed_or_fresh
 from kabc.running.shift import Shift
@@ -65,7 +65,7 @@ def cluster(
     watch: bool = True,
     storage: StorageLike | None = None,
     study: str | None = None,
-    progress: bool | ShowLine = True,
+    progress: Progress = None,
     on_round: Listener | None = None,
 ) -> Result:
     """Find out which arms have the same distribution. The answer is wrong with probability at most delta.
@@ -83,7 +83,7 @@ def cluster(
         `values`.
     n_clusters : int, optional
         K, the number of groups, at least 2. If it is not known, leave it out: "anytime" stops when nothing new is
-        being learned, other strategies need `min_separation` or `max_samples`.
+        being learned, other strategies need `min_separation`, `max_samples`, or arms that all come to an end.
     delta : float, optional
         Largest probability of a wrong certified answer, in (0, 1]. Default: 0.05.
     kernel : Kernel or callable, optional
@@ -160,9 +160,10 @@ def cluster(
         Test whether the samples of each arm come in no particular order: pools and tables in the order of their rows.
         If they do not, the status is "doubtful", and nothing is certified. False: the order has no meaning, or you
         answer for it.
-    progress : bool or callable, default True
-        Show a line on standard error, or in a notebook one that changes, if the run takes longer than two seconds; or
-        the function that gets the lines.
+    progress : bool or callable, optional
+        Default: if the run takes longer than two seconds, show a line on a terminal, or in a notebook, that changes;
+        elsewhere nothing. True: lines on standard error, also where it is no terminal. False: nothing. Or the function
+        that gets the lines.
     on_round : callable, optional
         Called with a `kabc.running.snapshots.Snapshot` after each round: the `round`, samples, spending, pairs told
         apart, what is open, a forecast, evidence and groups so far. Figures are computed when they are asked for,

@@ -72,7 +72,7 @@ class Reading:
             parts=None if spread is None else spread[1],
         )
         for line in arms.warnings:
-            warnings.warn(line, UserWarning, stacklevel=3)  # the line that calls kabc.cluster
+            warnings.warn(line, UserWarning, stacklevel=4)  # the line that calls kabc.cluster
         return arms
 
     def is_table(self, source: object) -> bool:

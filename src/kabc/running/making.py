@@ -200,8 +200,14 @@ def run_as_study(
         if found is not None and not asked.has_seed:
             settings = replace(settings, seed=found.seed)
         opened = opened_arms(reading, arms, settings, show, place.engine)
-        known = [one for one, _ in named_arms(opened, names)]
-        spec = spec_of(settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss)
+        given = dict(named_arms(opened, names))
+        known, finite = (
+            list(given),
+            not any(callable(one) or getattr(one, "remaining", 0) is None for one in given.values()),
+        )
+        spec = spec_of(
+            settings, known, asked.types, watch=asked.watch, on_worker_loss=asked.on_worker_loss, finite=finite
+        )
         if found is not None and found.spec.reuse is not None:  # what it reads first was said when it was made
             spec = replace(spec, reuse=found.spec.reuse)
             if {*known, *found.spec.reuse.gone} == {*found.names}:

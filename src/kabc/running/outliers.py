@@ -13,7 +13,7 @@ from kabc.running.inputs import Reading, TableLike
 from kabc.running.intake import Intake
 from kabc.running.interrupts import run_interrupts
 from kabc.running.odd_rounds import OddRounds
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.running.settings import Settings, seed_or_fresh
 from kabc.running.sources import Arms, Sources
 from kabc.running.strings import Strings
@@ -41,7 +41,7 @@ def outliers(
     block: int | str | None = None,
     workers: int | None = None,
     watch: bool = True,
-    progress: bool | ShowLine = True,
+    progress: Progress = None,
 ) -> OutliersResult:
     """Find the arms that differ from the rest, the odd ones first. For fleets: a thousand hosts and more.
 

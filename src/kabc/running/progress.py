@@ -14,6 +14,7 @@ from uuid import uuid4
 from kabc.core.words import shown
 
 ShowLine = Callable[[str], None]  # shows one line of progress
+Progress = bool | ShowLine | None  # None: where somebody looks on, on a terminal or in a notebook
 
 _QUIET_SECONDS = 2.0
 _LINE_SECONDS = 0.5  # between two lines
@@ -24,17 +25,18 @@ _AGAIN_SECONDS = 5.0  # until the line of a step that still goes on is shown aga
 class Ticker:
     """Shows progress lines, at most two a second, once a run has taken longer than two seconds."""
 
-    def __init__(self, progress: bool | ShowLine) -> None:
-        self._show = progress if callable(progress) else ((_in_notebook() or _to_stderr) if progress else None)
+    def __init__(self, progress: Progress) -> None:
+        self._show = progress if callable(progress) else _shown_here(progress)
         self._first = self._next = time.monotonic() + _QUIET_SECONDS
         self._shown = False
         self._lock = threading.RLock()  # a signal may come while its thread has the lock
         self._step: _Step | None = None  # that is under way
+        self.doubt = ""  # what the samples speak against so far: a part of every line
         # a function of the user's own is called in the user's thread alone
-        self._beat = Beat(self._still_at_it) if progress is True else None
+        self._beat = None if self._show is None or callable(progress) else Beat(self._still_at_it)
 
     @classmethod
-    def of(cls, progress: bool | ShowLine) -> Ticker:
+    def of(cls, progress: Progress) -> Ticker:
         """What shows progress; one that exists already is taken as it is."""
         return progress if isinstance(progress, Ticker) else cls(progress)
 
@@ -44,12 +46,17 @@ class Ticker:
             return
         with self._lock:
             if time.monotonic() >= self._next:
-                self.now(line() if callable(line) else line)
+                self.now((line() if callable(line) else line) + self.doubt)
+
+    @property
+    def shows(self) -> bool:
+        """Whether lines are shown by now."""
+        return self._show is not None and time.monotonic() >= self._first
 
     @property
     def forecasts(self) -> bool:
         """Whether lines should say what is left: once lines are shown at all."""
-        return self._show is not None and time.monotonic() >= self._first
+        return self.shows
 
     def now(self, line: str) -> None:
         """Show a line that cannot wait."""
@@ -87,15 +94,17 @@ class Ticker:
             if now >= self._next and now >= step.again:
                 step.again = now + _AGAIN_SECONDS
                 lasts = now - step.began
-                self.now(step.line if lasts < _AGAIN_SECONDS else f"{step.line} ({lasts:.0f} s)")
+                self.now(step.line + self.doubt + (f" ({lasts:.0f} s)" if lasts >= _AGAIN_SECONDS else ""))
         finally:
             self._lock.release()
 
     def done(self) -> None:
-        """Leave no line behind on a terminal, and no thread."""
+        """Leave no line behind on a terminal or below a cell, and no thread."""
         if self._beat is not None:
             self._beat.stop()
-        if self._shown and self._show is _to_stderr and sys.stderr.isatty():
+        if self._shown and isinstance(self._show, NotebookLine):
+            self._show("")
+        elif self._shown and self._show is _to_stderr and sys.stderr.isatty():
             with suppress(OSError):
                 sys.stderr.write("\r\033[K")
 
@@ -141,6 +150,14 @@ class Beat:
             self._call()
 
 
+def _shown_here(progress: bool | None) -> ShowLine | None:
+    """Where lines are shown: below the cell of a notebook, or on standard error; None: nowhere."""
+    if progress is False:
+        return None
+    watched = progress or (sys.stderr is not None and sys.stderr.isatty())
+    return _in_notebook() or (_to_stderr if watched else None)
+
+
 def _to_stderr(line: str) -> None:
     with suppress(OSError):  # the terminal was closed: a run goes on without it
         sys.stderr.write(f"\r\033[K{line}" if sys.stderr.isatty() else f"{line}\n")
@@ -157,7 +174,8 @@ class NotebookLine:
 
     def __call__(self, line: str) -> None:
         # raw: the text as it is, without what objects say of themselves; update: False makes a new output
-        self._publish({"text/plain": line}, raw=True, display_id=self._place, update=self._shown)
+        empty = {} if line else {"text/html": ""}  # an empty text would take a line
+        self._publish({"text/plain": line, **empty}, raw=True, display_id=self._place, update=self._shown)
         self._shown = True
 
 

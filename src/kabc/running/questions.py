@@ -26,8 +26,9 @@ def spec_of(
     *,
     watch: bool,
     on_worker_loss: OnWorkerLoss | None,
+    finite: bool = False,
 ) -> Spec:
-    """The question of a call. What cannot be stored is refused, before anything is drawn."""
+    """The question of a call. What cannot be stored is refused, before anything is drawn. `finite`: all arms end."""
     chosen, kernel = settings.chosen, settings.kernel
     if not isinstance(chosen, str):
         raise SettingsError(
@@ -39,7 +40,7 @@ def spec_of(
             "a kernel that is a function of a pilot cannot be stored in a study; pass a kernel such as "
             "kabc.Gaussian(bandwidth=1.0), or leave it out for one that is chosen on a pilot"
         )
-    settings.check(len(names))
+    settings.check(len(names), finite=finite)
     return Spec(
         names=tuple(names),
         strategy=chosen,

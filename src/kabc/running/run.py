@@ -58,7 +58,7 @@ class Run:
 
         A script that `run` leaves before its end is interrupted: the answer is the one so far.
         """
-        self.settings.check(len(self.intake))
+        self.settings.check(len(self.intake), finite=len(self.intake.pools) == len(self.intake))
         stepper = self.stepper
         try:
             run(stepper)

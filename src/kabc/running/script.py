@@ -31,7 +31,8 @@ from kabc.strategies.base import Request, SetsAside, Strategy, TakesSums
 from kabc.study.ledger import Ledger
 
 _LOOK_SECONDS = 0.5  # between two looks at what is left
-
+_WATCH_SHARE = 0.02  # largest share of the time that looks for doubts take
+_WATCH_SECONDS = 3e-6  # that a look takes for each number watched, before one was timed
 
 _STATE = ("strategy", "tracer", "notes", "n_pilot", "before", "_n_told")  # of a run, beside the intake
 
@@ -82,6 +83,7 @@ class Rounds:
         self.number = PILOT_ROUND  # of the round that is drawn
         self._n_told = 0  # rounds that the strategy was told in this run
         self._left, self._next_look = "", 0.0  # what is left, in words, and when to look again
+        self._watching = self._last_watch = 0.0  # seconds that all looks for doubts have taken, and the last one
 
     @property
     def affordable(self) -> int:
@@ -98,6 +100,8 @@ class Rounds:
             strategy = self.strategy = yield from self._begin()
         elif self._sources is not None:
             self._sources.cut(self.settings.block_length)
+        if hasattr(strategy, "expect_budget"):  # strategies of others may not have it
+            strategy.expect_budget(self.settings.max_samples)
         loop = Loop[Status](strategy, forbids=self._forbids, does_without=partial(self._does_without, strategy))
         summing = summing_of(strategy, self._sources, self.intake, self._ledger)
         with blas_threads(strategy):
@@ -258,6 +262,7 @@ class Rounds:
             last, number, self.intake.n_samples, self._spent(), seconds, strategy, n_told=strategy.n_samples
         )
         self._look_ahead(seen)
+        self._look_for_doubts()
         self.show(lambda: f"round {self.number}: {counted(last.n_groups, 'group')} after {self._so_far()}")
         self.tracer.hear(seen)
         for listen in () if self._ledger.replayed else self._listeners:
@@ -271,6 +276,21 @@ class Rounds:
         left = seen.forecast
         self._left = "" if left is None else f", about {two_digits(left):,} left (an estimate)"
         self._next_look = now + max(_LOOK_SECONDS, 10 * (time.perf_counter() - now))
+
+    def _look_for_doubts(self) -> None:
+        """From time to time, whether the samples speak against an assumption, for the lines of progress."""
+        now = time.perf_counter()
+        allowed = _WATCH_SHARE * (now - self._started) - self._watching
+        if not self.show.shows or self._ledger.replayed or self._last_watch > allowed:
+            return
+        watch = self.intake.watch
+        if watch is None or (not self._last_watch and _WATCH_SECONDS * watch.n_kept > allowed):
+            return
+        found = watch.assumptions(self.intake.names, self.intake.columns)
+        more = f", and {counted(len(found) - 1, 'more doubt')}" if len(found) > 1 else ""
+        self.show.doubt = f"; doubtful so far: {found[0]}{more}" if found else ""
+        self._last_watch = time.perf_counter() - now
+        self._watching += self._last_watch
 
     def _so_far(self) -> str:
         return counted(self.intake.n_samples, "sample") + self._left

@@ -105,8 +105,8 @@ class Settings:
             return 1 if self.block is None or isinstance(self.block, str) else self.block
         return int(getattr(self.chosen, "block", 1))
 
-    def check(self, n_arms: int) -> None:
-        """Refuse bad settings before a single sample is paid for."""
+    def check(self, n_arms: int, *, finite: bool = False) -> None:
+        """Refuse bad settings before a single sample is paid for. `finite`: all arms come to an end, and so the run."""
         self._check_block()
         if self.max_samples is not None:
             whole_number("max_samples", self.max_samples, 1)
@@ -120,7 +120,7 @@ class Settings:
             raise SettingsError(
                 f"strategy {chosen!r} needs no kernel, got {self.kernel!r}; leave it out, or use 'kabc'"
             )
-        self._check_end(chosen, n_arms)
+        self._check_end(chosen, n_arms, finite)
         longest = replace(self, block=2) if self.block == AUTO else self  # some refuse blocks
         longest._make(chosen, n_arms, Gaussian(bandwidth=1.0), 2)
 
@@ -156,9 +156,10 @@ class Settings:
                 "strategy 'anytime' without a kernel, or leave block= out"
             )
 
-    def _check_end(self, name: str, n_arms: int) -> None:
+    def _check_end(self, name: str, n_arms: int, finite: bool) -> None:
         """Something must say when to stop."""
-        open_end = self.n_clusters is None and self.min_separation is None and self.max_samples is None
+        unlimited = self.max_samples is None and not finite
+        open_end = self.n_clusters is None and self.min_separation is None and unlimited
         if open_end and not self._stops_by_itself(name, n_arms):
             raise SettingsError(
                 f"strategy {name!r} does not stop by itself without n_clusters; pass n_clusters, min_separation (the "

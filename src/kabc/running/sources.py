@@ -208,7 +208,9 @@ def named_arms(arms: Arms, names: Sequence[Hashable] | None) -> list[tuple[Hasha
             raise ArmError("names are given twice: by the mapping of arms and by names=; leave names= out")
         return _writable(list(arms.items()))
     if isinstance(arms, str | bytes) or not isinstance(arms, Sequence | np.ndarray):
-        raise ArmError(f"arms must be a mapping name -> arm or a sequence of arms, got {type(arms).__name__}")
+        kind = type(arms).__name__
+        cure = "; pass the data frame itself, with arm= the column that it is grouped by" if "GroupBy" in kind else ""
+        raise ArmError(f"arms must be a mapping name -> arm or a sequence of arms, got {kind}{cure}")
     if names is not None and (isinstance(names, str) or not isinstance(names, Sequence | np.ndarray)):
         raise ArmError(f"names must be a list with a name for each arm, got {describe(names)}")
     given: Sequence[Hashable] = range(len(arms)) if names is None else names

@@ -19,7 +19,7 @@ from kabc.running.engines.base import Engine, ExecutorLike, engine_of
 from kabc.running.growth import expect_new_samples, gone_arms
 from kabc.running.hand import Ask, Hand
 from kabc.running.inputs import Reading, TableLike
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.running.questions import settings_of
 from kabc.running.settings import Settings
 from kabc.running.shift import LEASE_SECONDS
@@ -114,7 +114,7 @@ class Study:
         workers: int | None = None,
         executor: ExecutorLike | None = None,
         lease_seconds: float = LEASE_SECONDS,
-        progress: bool | ShowLine = True,
+        progress: Progress = None,
         on_round: Listener | None = None,
     ) -> Result:
         """Draw until the study ends, and return its answer. Run it again after a crash or Ctrl-C: it goes on.

@@ -100,6 +100,11 @@ class Watch:
         steps = 2 ** np.maximum(0, np.ceil(np.log2((numbers + 1) / self._dense))).astype(np.int64)
         return np.asarray(rows[numbers % steps == 0][:most])
 
+    @property
+    def n_kept(self) -> int:
+        """Numbers that are looked at."""
+        return sum(one.size for seen in self._seen for one in seen)
+
     def _most(self, columns: int) -> int:
         """Samples of an arm that are kept: with many arms few of each."""
         return max(_FEWEST, _MOST_NUMBERS // (len(self._seen) * columns))

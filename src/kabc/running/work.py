@@ -19,7 +19,7 @@ from kabc.running.growth import expect_new_samples, gone_arms
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.identity import bury_dead, worker_facts, worker_name
 from kabc.running.interrupts import run_interrupts
-from kabc.running.progress import ShowLine, Ticker
+from kabc.running.progress import Progress, Ticker
 from kabc.running.shift import LEASE_SECONDS
 from kabc.running.sources import Arms, named_arms
 from kabc.running.stepping import StepRight
@@ -57,7 +57,7 @@ def work(
     workers: int | None = None,
     stay: bool = False,
     lease_seconds: float = LEASE_SECONDS,
-    progress: bool | ShowLine = True,
+    progress: Progress = None,
 ) -> Worked:
     """Draw for a study until it ends or is paused. Any number of processes may do so at the same time.
 
@@ -76,8 +76,8 @@ def work(
         Whether to wait for more where the study is paused or has ended.
     lease_seconds : float, default 60
         After this time without a sign of life, what this process was drawing is given to others.
-    progress : bool or callable, default True
-        Shows lines about what happens.
+    progress : bool or callable, optional
+        Whether lines say what happens. Default: on a terminal, or in a notebook.
 
     Returns
     -------

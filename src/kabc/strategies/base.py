@@ -30,7 +30,10 @@ _FARTHEST = 1e100  # standard deviations: squares of sums of these are still num
 
 
 class Strategy(Protocol):
-    """What `kabc.running.cluster` drives: ask, then tell what was asked for, until stopped. Looking changes nothing."""
+    """What `kabc.running.cluster` drives: ask, then tell what was asked for, until stopped. Looking changes nothing.
+
+    One that always stops, also without K and without a budget, says so: `stops_by_itself = True`.
+    """
 
     @property
     def n_arms(self) -> int:

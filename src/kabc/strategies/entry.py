@@ -162,7 +162,17 @@ class StrategyEntry:
         settings = checked_options(self.name, self.make, options or {}, needs_kernel=self.needs_kernel)
         if self.needs_kernel:
             settings["kernel"] = kernel
-        return self.make(n_arms, n_clusters, delta, **settings)
+        try:
+            return self.make(n_arms, n_clusters, delta, **settings)
+        except KabcError:
+            raise
+        except Exception as error:
+            if not options:  # then it is a fault of the strategy
+                raise
+            raise SettingsError(
+                f"strategy {self.name!r} cannot be made with the options {dict(options)!r}: {type(error).__name__}: "
+                f"{error}; correct them, or leave them out"
+            ) from error
 
     def facts(self) -> dict[str, object]:
         """Plain values, for JSON."""

@@ -1,7 +1,4 @@
-"""Options of a strategy are checked against the signature of its maker, before it is called.
-
-A TypeError that comes out of a constructor is then a bug, and is shown as one.
-"""
+"""Options of a strategy are checked against the signature of its maker, before it is called."""
 
 from __future__ import annotations
 
@@ -43,20 +40,30 @@ def checked_options(
     try:
         (signature.bind if complete else signature.bind_partial)(None, None, None, **options, **kernel)
     except TypeError as error:
+        known, _ = _named(list(signature.parameters.values()), needs_kernel)
         raise SettingsError(
-            f"strategy {name!r} cannot be made with the options {dict(options)!r}: {error}; it takes {signature}"
+            f"strategy {name!r} cannot be made with the options {dict(options)!r}: {error}; {_listed(known)}"
         ) from None
     return dict(options)
 
 
-def _expect_known(name: str, option: str, parameters: list[Parameter], needs_kernel: bool) -> None:
+def _named(parameters: list[Parameter], needs_kernel: bool) -> tuple[list[str], list[str]]:
+    """The names of its options, and of what is given in another way."""
     by_name = [one for one in parameters if one.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)]
     first = [one.name for one in by_name if one.kind is Parameter.POSITIONAL_OR_KEYWORD][:_GIVEN]
     elsewhere = [*first, *(["kernel"] if needs_kernel else [])]
+    return [one.name for one in by_name if one.name not in elsewhere], elsewhere
+
+
+def _listed(known: list[str]) -> str:
+    """The options there are; in quotes, so that the shell leaves them as they are."""
+    return f"it has {', '.join(map(repr, known))}" if known else "it has none"
+
+
+def _expect_known(name: str, option: str, parameters: list[Parameter], needs_kernel: bool) -> None:
+    known, elsewhere = _named(parameters, needs_kernel)
     if option in elsewhere:
         raise SettingsError(f"{option!r} is not an option of strategy {name!r}; pass it as the argument {option}=")
-    known = [one.name for one in by_name if one.name not in elsewhere]
     if option in known or any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
         return
-    allowed = f"it has {', '.join(known)}" if known else "it has none"
-    raise SettingsError(f"strategy {name!r} has no option {option!r}; {did_you_mean(option, known)}{allowed}")
+    raise SettingsError(f"strategy {name!r} has no option {option!r}; {did_you_mean(option, known)}{_listed(known)}")

@@ -12,12 +12,12 @@ import pytest
 import kabc
 from kabc.core.arrays import Array
 from kabc.report.html import report_html
-from kabc.strategies.anytime.stalling import FEWEST, PATIENCE, Stalling
+from kabc.strategies.anytime.stalling import CHECK, FEWEST, MOST, PATIENCE, Stalling
 from kabc.strategies.anytime.wealth import Wealth
 from tests.seeded_runs import normal
 
 N_ARMS, LIMIT = 4, 6.0
-EVERY = range(40, 4_000, 10)  # samples after each round
+EVERY = range(40, 8_000, 10)  # samples after each round
 
 
 def books(log: float, n_told: int = 0) -> Wealth:
@@ -32,31 +32,44 @@ def books(log: float, n_told: int = 0) -> Wealth:
 
 
 def stalls_at(
-    log_at: Callable[[int], float], told_at: Callable[[int], int] = lambda n: 0, patience: float = PATIENCE
+    log_at: Callable[[int], float],
+    told_at: Callable[[int], int] = lambda n: 0,
+    patience: float = PATIENCE,
+    budget: int = 0,
 ) -> float:
     """The samples at which evidence that grows like this stalls; infinity if it does not."""
     watch = Stalling(N_ARMS, patience)
+    watch.budget = budget
     for n in EVERY:
         if watch.stalled(n, books(log_at(n), told_at(n))):
             return n
     return math.inf
 
 
-def test_evidence_that_does_not_grow_stalls_once_patience_is_over() -> None:
-    enough = PATIENCE * FEWEST * N_ARMS
-    assert enough <= stalls_at(lambda n: 1.0) <= 1.5 * enough + 10
+def test_evidence_that_does_not_grow_stalls_at_the_least_number_of_samples() -> None:
+    enough = FEWEST * N_ARMS
+    assert enough <= stalls_at(lambda n: 1.0) <= CHECK * enough + 10
     assert stalls_at(lambda n: -n / 100) == stalls_at(lambda n: 1.0)
-    assert stalls_at(lambda n: 1.0, patience=5.0) > stalls_at(lambda n: 1.0)
 
 
-def test_a_pair_on_its_way_is_waited_for() -> None:
+def test_a_tenth_of_the_budget_is_drawn_in_any_case() -> None:
+    assert 2_000 <= stalls_at(lambda n: 1.0, budget=20_000) <= CHECK * 2_000 + 10
+    assert stalls_at(lambda n: 1.0, lambda n: int(n >= 300), budget=20_000) == 2_000
+    assert stalls_at(lambda n: 1.0, budget=600) == stalls_at(lambda n: 1.0)
+
+
+def test_before_the_first_pair_one_on_its_way_is_waited_for() -> None:
     assert stalls_at(lambda n: n / 200) == math.inf  # at 480 samples it is forecast for 1,200: before they have tripled
-    assert stalls_at(lambda n: n / 500) == 480  # forecast for 3,000
+    assert stalls_at(lambda n: n / 500) == FEWEST * N_ARMS  # forecast for 3,000
 
 
-def test_a_new_pair_starts_the_wait_anew() -> None:
-    late = stalls_at(lambda n: 1.0, lambda n: int(n >= 300))
-    assert math.inf > late >= PATIENCE * 300
+def test_after_a_new_pair_as_many_samples_again_are_drawn_and_no_more() -> None:
+    assert stalls_at(lambda n: 1.0, lambda n: int(n >= 300)) == PATIENCE * 300
+    assert stalls_at(lambda n: n / 200, lambda n: int(n >= 3_000)) == PATIENCE * 3_000  # others are on their way
+    assert stalls_at(lambda n: n / 200, lambda n: int(n >= 300)) == MOST * N_ARMS
+    assert stalls_at(lambda n: n / 200, lambda n: int(n >= 300), budget=1_000) == PATIENCE * 300
+    assert stalls_at(lambda n: 1.0, lambda n: int(n >= 50)) == FEWEST * N_ARMS
+    assert stalls_at(lambda n: 1.0, lambda n: int(n >= 300), patience=5.0) == 1_500
 
 
 def test_pairs_told_apart_are_not_waited_for() -> None:
@@ -75,7 +88,7 @@ def test_a_run_without_k_and_without_a_budget_ends(stalled: kabc.Result) -> None
     assert stalled.n_groups_at_least == 3
     assert stalled.labels == (0, 0, 0, 1, 1, 2)
     assert stalled.evidence.n_told_apart == 11  # all pairs that differ, and no other
-    assert stalled.n_samples >= PATIENCE * FEWEST * 6
+    assert stalled.n_samples >= FEWEST * 6
 
 
 def test_a_stalled_answer_says_for_how_long_nothing_was_learned(stalled: kabc.Result) -> None:

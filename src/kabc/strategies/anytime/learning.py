@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kabc.core.arrays import Array, Counts, Index
+from kabc.core.errors import SettingsError
 from kabc.core.evidence.blocks import Block
 from kabc.core.scores.discriminant import RIDGES, Moments, Scorer, groups_of, products_of, scorers_of
 from kabc.core.scores.grouping import likeliest, likeliest_in_all
@@ -82,6 +83,10 @@ class Learning:
         self._block = block
         self.learners: tuple[Moments, ...] = ()
         self.scorers: tuple[Scorer, ...] = ()
+        if maps is not None and not (isinstance(maps, Sequence) and all(isinstance(one, FeatureMap) for one in maps)):
+            raise SettingsError(
+                f"maps must be a list of feature maps, which are Python objects, got {maps!r}; leave it out"
+            )
         self._maps = None if maps is None else tuple(maps)
         self._batches: list[Batch] = []
         self._n_fitted = 0  # samples at the last fit of the maps

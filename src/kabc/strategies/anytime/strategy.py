@@ -76,8 +76,8 @@ class AnytimeKABC(Stepwise):
         The k-th samples of all arms of a round share something, such as a prompt, and are compared with each other.
         Arms are the same if they answer the same to the same. All arms of a round are asked for as many samples
         (docs/theory.md, section 22).
-    patience : float or None, default 2.5
-        Without K: how much the samples must grow without a new pair told apart before the run may stop as "stalled"
+    patience : float or None, default 2
+        Without K: how much the samples must grow without a new pair told apart before the run stops as "stalled"
         (docs/anytime.md). None: it never does.
 
     Notes
@@ -144,6 +144,11 @@ class AnytimeKABC(Stepwise):
     def k_doubt(self) -> float | None:
         """Evidence that a group is two, to 1: there may be more than K groups. None if that was not looked at."""
         return None if self._found.check is None else self._found.check.ratio
+
+    def expect_budget(self, max_samples: int | None) -> None:
+        """How many samples the run may take; None: any number. It does not stall before a tenth of them."""
+        if self._found.stalling is not None:
+            self._found.stalling.budget = max_samples or 0
 
     @property
     def stops_by_itself(self) -> bool:
