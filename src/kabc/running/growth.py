@@ -61,7 +61,8 @@ def _record(storage: Storage, given: Reused) -> Mapping[Hashable, Rows]:
     before = _record(storage, spec.reuse)
     anchors = _named(spec, drawn_rows(storage, record.id, _ANCHOR_ROUND, _ANCHOR_ROUND))
     checked = {name: rows for name, rows in anchors.items() if name in before and name not in spec.reuse.gone}
-    if checked and not compare(before, checked, spec.seed).passed:  # then it has read what was drawn later alone
+    same = not checked or compare(before, checked, spec.seed, n_arms=len(spec.names)).passed
+    if not same:  # then it has read what was drawn later alone
         return _named(spec, drawn_rows(storage, record.id, _ANCHOR_ROUND + 1, given.last_round))
     new = _named(spec, own)
     both = {name: [part[name] for part in (before, new) if name in part] for name in spec.names}
