@@ -18,7 +18,7 @@ ARMS = {"a": [0.1, 0.2] * 60, "b": [0.8, 0.9] * 60}
 def misspelt(verb: str) -> tuple[Any, dict[str, Any], str, str]:
     """A call with a wrong word: the function, its arguments, the word, and the one that was meant."""
     answer = kabc.cluster(ARMS, 2, seed=0)
-    return {
+    calls: dict[str, tuple[Any, dict[str, Any], str, str]] = {
         "cluster": (kabc.cluster, {"arms": ARMS, "tolerence": 0.05}, "tolerence", "tolerance"),
         "check": (
             kabc.check,
@@ -31,7 +31,8 @@ def misspelt(verb: str) -> tuple[Any, dict[str, Any], str, str]:
         "compare": (kabc.compare, {"old": answer, "nev": answer}, "nev", "new"),
         "create_study": (kabc.create_study, {"name": "n", "arms": ["a", "b"], "storag": "x.db"}, "storag", "storage"),
         "load_study": (kabc.load_study, {"name": "n", "storge": "x.db"}, "storge", "storage"),
-    }[verb]
+    }
+    return calls[verb]
 
 
 @pytest.mark.parametrize("verb", ["cluster", "check", "outliers", "plan", "compare", "create_study", "load_study"])
