@@ -41,7 +41,7 @@ class Ending:
 def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     watched = intake.watch
-    refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
+    refuted = () if watched is None else watched.assumptions(intake.names, intake.columns, intake.types)
     refuted += () if intake.changed is None else intake.changed.drifts
     n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
@@ -63,12 +63,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
         seed=intake.seed,
         n_pilot=ended.n_pilot,
         n_unused=intake.n_samples - ended.n_pilot - ended.n_told,
-        notes=(
-            *said,
-            *ended.notes,
-            *(() if watched is None else watched.notes(intake.names)),
-            *(() if refuted else ended.advice),
-        ),
+        notes=(*said, *ended.notes, *(() if refuted else ended.advice)),
         assumptions=refuted,
         block=intake.block,
         set_aside=reasons(labels, intake),
