@@ -99,9 +99,7 @@ def test_the_first_line_says_which_arm_and_what_to_do(make: Make, tmp_path: Path
     first = str(result).splitlines()[0]
     assert first.startswith("Doubtful: in arm 0 values repeat bit for bit (")
     assert "a seed, a cache?), so nothing is certified (" in first
-    assert first.endswith(
-        "Draw with the rng that is given, past any cache; or watch=False if values are meant to repeat."
-    )
+    assert "Draw each sample anew: no own seed, no cache, no copied row; or watch=False if values are meant to" in first
     assert "doubt: arm 0: values repeat bit for bit" in str(result)
     assert "(a heuristic)" in str(result)
     assert result.n_groups_at_least == 1

@@ -256,17 +256,17 @@ def test_failures_categories_and_texts_are_no_numbers_that_repeat() -> None:
     rng = np.random.default_rng(0)
     rows = np.column_stack([np.full(20, 0.12345), np.ones(20)])
     others = np.column_stack([rng.normal(size=20), np.zeros(20)])
-    for columns, types, doubted in (
+    for columns, types, doubted in (  # a fourth arm was not drawn
         (("seconds", "other"), {}, True),
         (("seconds", "failed"), {}, False),
         (("seconds", "seconds missing"), {}, False),
         (("seconds", "other"), {"seconds": "category"}, False),
         (("seconds[0]", "seconds[1]"), {"seconds": "text"}, False),
     ):
-        ear = Watch(3, 0)
+        ear = Watch(4, 0)
         for arm, one in enumerate((rows, others, others + 1e-9)):
             ear.hear(arm, one)
-        assert bool(ear.assumptions("abc", columns, types)) is doubted
+        assert bool(ear.assumptions("abcd", columns, types)) is doubted
     ear = Watch(2, 0)
     ear.hear(0, ["same"] * 20)
     ear.hear(1, [f"text {i}" for i in range(20)])

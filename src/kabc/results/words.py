@@ -32,6 +32,7 @@ STATUS_WORDS: dict[Status, str] = {
 }
 
 REPEATS = "values repeat bit for bit"  # how a doubt about copied samples begins: a heuristic
+ANEW = "Draw each sample anew: no own seed, no cache, no copied row; or watch=False if values are meant to repeat."
 FEW_SAMPLES = "few samples:"  # how the assumption begins that few samples hardly test
 _IN_NO_ORDER = "samples came in no particular order"
 _NO_COPIES = "no sample is a copy of one before"
@@ -105,7 +106,7 @@ def _doubt(result: Result) -> tuple[str, str]:
         whose = _few(list(dict.fromkeys(one_line(one.arm) for one in alike)))
     if kind == REPEATS:
         claim = f"Doubtful: in {whose} {first.what if len(alike) == 1 else kind}, so nothing is certified"
-        return claim, "Draw with the rng that is given, past any cache; or watch=False if values are meant to repeat."
+        return claim, ANEW
     claim = f"Doubtful: in {whose} {kind} ({_strength(first)}), so nothing is certified"
     drifts = "differ" in kind
     single = result.tolerance is not None and result.tolerance.quantiles  # blocks do not go with quantiles
@@ -201,9 +202,8 @@ def margin_lines(result: Result, number: int) -> list[str]:
 
 def hardly_watched(result: Result) -> list[str]:
     """What the watch could not have seen, where an answer rests on it."""
-    if not result.certified and result.status != "contradicted":
-        return []
-    return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)]
+    rests = result.certified or result.status == "contradicted"
+    return [line for line in result.guarantee.assumptions if rests and line.startswith(FEW_SAMPLES)]
 
 
 def certificate(result: Result, *, everyone: bool = True) -> str:

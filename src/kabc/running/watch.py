@@ -153,15 +153,21 @@ class Watch:
     def _repeats(
         self, names: Sequence[Hashable], columns: Sequence[str], types: Mapping[str, str]
     ) -> tuple[Assumption, ...]:
-        """Arms whose numbers repeat bit for bit without a reason: a heuristic, so there is no betting ratio."""
+        """Arms whose numbers repeat bit for bit without a reason: a heuristic, so there is no betting ratio.
+
+        Arms that share their inputs may give one value for one input, whenever it comes again.
+        """
+        if self._paired:
+            return ()
         rows = self._rows()
         width = min((one.shape[1] for one in rows if len(one)), default=0)
         known = [columns[i] for i in _spread_columns(len(columns))] if len(columns) > _MOST_COLUMNS else columns
         called = known if len(known) == width else [""] * width
         failed = [i for i, name in enumerate(called) if name == "failed" or name.endswith(" missing")]
-        kinds = [types.get(name.partition("[")[0], "number") for name in called]
+        kinds = [types.get(name, types.get(name.rpartition("[")[0], "number")) for name in called]
         numbers = [i for i, kind in enumerate(kinds) if kind == "number" and i not in failed and not self._texts]
-        usable = [one[np.isfinite(one).all(axis=1) & ~(one[:, failed] == 1.0).any(axis=1)] for one in rows]
+        alike = [one if one.shape[1] == width else np.zeros((0, width)) for one in rows]
+        usable = [one[np.isfinite(one).all(axis=1) & ~(one[:, failed] == 1.0).any(axis=1)] for one in alike]
         counts = repeating(usable, numbers)
         return tuple(
             Assumption(names[arm], f"{REPEATS} ({count:,} of {len(usable[arm]):,}: a seed, a cache?)", math.inf)
