@@ -239,7 +239,7 @@ def test_long_runs_are_thinned_out_and_a_late_drift_is_still_seen() -> None:
     assert [one.what for one in ear.assumptions(["a"])] == [watch.DRIFT]
 
 
-def test_ten_values_drawn_again_and_again_are_noted() -> None:
+def test_ten_values_drawn_again_and_again_are_doubted() -> None:
     """Drawn at random they are independent samples of ten values, which no order refutes: only a heuristic can see."""
     rng = np.random.default_rng(0)
     ten = rng.normal(size=10)
@@ -248,9 +248,29 @@ def test_ten_values_drawn_again_and_again_are_noted() -> None:
     ear.hear(1, rng.integers(0, 10, 400))  # counts
     ear.hear(2, rng.integers(0, 10, 400) / 10)  # one decimal
     ear.hear(3, rng.normal(size=400))
-    (note,) = ear.notes(["ten", "counts", "decimals", "fine"])
-    assert note.startswith("only 10 different values among 400 samples of arm ten: are rows repeated?")
-    assert "heuristic" in note
+    (doubt,) = ear.assumptions(["ten", "counts", "decimals", "fine"])
+    assert str(doubt) == "ten: values repeat bit for bit (390 of 400: a seed, a cache?) (a heuristic)"
+
+
+def test_failures_categories_and_texts_are_no_numbers_that_repeat() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.full(20, 0.12345), np.ones(20)])
+    others = np.column_stack([rng.normal(size=20), np.zeros(20)])
+    for columns, types, doubted in (  # a fourth arm was not drawn
+        (("seconds", "other"), {}, True),
+        (("seconds", "failed"), {}, False),
+        (("seconds", "seconds missing"), {}, False),
+        (("seconds", "other"), {"seconds": "category"}, False),
+        (("seconds[0]", "seconds[1]"), {"seconds": "text"}, False),
+    ):
+        ear = Watch(4, 0)
+        for arm, one in enumerate((rows, others, others + 1e-9)):
+            ear.hear(arm, one)
+        assert bool(ear.assumptions("abcd", columns, types)) is doubted
+    ear = Watch(2, 0)
+    ear.hear(0, ["same"] * 20)
+    ear.hear(1, [f"text {i}" for i in range(20)])
+    assert ear.assumptions("ab") == ()
 
 
 def test_small_pools_say_that_only_a_strong_dependence_would_show() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from hashlib import blake2b
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.arms.values import is_absent
 from kabc.core.errors import ArmError, SampleError
 from kabc.core.samples import as_rows
 from kabc.core.words import counted
@@ -31,6 +33,7 @@ class PoolArm:
             raise ArmError(
                 f"a pool must be an array (n,) or (n, d) with a row for each sample, got shape {self._rows.shape}"
             ).of_arm(name)
+        _refuse_missing(name, self._rows)
         self._order = rng.permutation(len(self._rows))
         self._used = self._most_used = 0
 
@@ -72,6 +75,25 @@ class PoolArm:
         chosen = self._order[self._used : self._used + n]
         self.seek(self._used + n)
         return self._rows[chosen]
+
+
+def _refuse_missing(name: object, rows: NDArray[Any]) -> None:  # (n,) or (n, d)
+    """Refuse values that are no values, also in rows that may never be drawn: which are drawn is chance."""
+    if rows.dtype.kind in "fc":
+        bad = ~np.isfinite(rows)
+    elif rows.dtype.kind == "O":
+        values = rows.ravel()
+        endless = [isinstance(value, float) and math.isinf(value) for value in values.tolist()]
+        bad = (is_absent(values) | np.array(endless, dtype=np.bool_)).reshape(rows.shape)
+    else:
+        return
+    spoilt = np.flatnonzero(bad.reshape(len(rows), -1).any(axis=1))
+    if len(spoilt):
+        raise SampleError(
+            f"{len(spoilt):,} of its {counted(len(rows), 'row')} hold values that are missing or not finite, the first "
+            f"is row {spoilt[0]:,}; leave these rows out, or give them a value of their own (to leave them out changes "
+            "the distribution)"
+        ).of_arm(name)
 
 
 def check_start(start: int, size: int) -> None:

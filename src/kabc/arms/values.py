@@ -112,7 +112,7 @@ class Encoder:
             absent = np.isnan(numbers)
             columns = [np.where(absent, 0.0, numbers), *([absent] if self._indicated(kind) else [])]
             return np.stack(columns, axis=1, dtype=np.float64), absent
-        absent = _absent(values)
+        absent = is_absent(values)
         texts = ["" if gone else str(value) for value, gone in zip(values.tolist(), absent, strict=True)]
         if kind == "category":
             codes = [category_code(text) for text in texts]
@@ -155,7 +155,7 @@ def as_numbers(column: str, values: NDArray[Any]) -> Array:  # (n,) -> (n,)
     if values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
     else:
-        absent = _absent(values)
+        absent = is_absent(values)
         numbers = np.array(
             [math.nan if gone else _number(column, value) for value, gone in zip(values.tolist(), absent, strict=True)]
         )
@@ -174,7 +174,8 @@ def _number(column: str, value: Any) -> float:
         raise not_a_number(column, value) from None
 
 
-def _absent(values: NDArray[Any]) -> NDArray[np.bool_]:  # (n,)
+def is_absent(values: NDArray[Any]) -> NDArray[np.bool_]:  # (n,)
+    """Which values are None, NaN, NaT or NA."""
     if values.dtype.kind in "mM":
         return np.asarray(np.isnat(values), dtype=np.bool_)
     if values.dtype.kind in "US":

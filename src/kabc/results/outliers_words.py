@@ -13,6 +13,7 @@ from kabc.core.words import counted, in_short, named, percent
 from kabc.results.effects.values import ColumnEffect
 from kabc.results.effects.words import contrast_text, described
 from kabc.results.outliers import MOST_DESCRIBED, OutliersResult
+from kabc.results.words import ANEW, REPEATS
 
 _MOST_COLUMNS = 2  # of an odd arm
 _MOST_DOUBTED = 3
@@ -52,8 +53,12 @@ def _doubts(result: OutliersResult) -> list[str]:
     lines = [f"  {one}" for one in result.assumptions[:_MOST_DOUBTED]]
     more = len(result.assumptions) - _MOST_DOUBTED
     lines += [f"  and {counted(more, 'more arm')}"] if more > 0 else []
-    advice = "note: if rows depend on the ones before, pass block='auto'; if their order has no meaning, watch=False"
-    return [*lines, advice] if lines else []
+    copies = [one.what.startswith(REPEATS) for one in result.assumptions]
+    advice = [f"note: {ANEW}"] if any(copies) else []
+    if not all(copies):
+        order = "if rows depend on the ones before, pass block='auto'; if their order has no meaning, watch=False"
+        advice.append(f"note: {order}")
+    return [*lines, *advice]
 
 
 def _odd_lines(result: OutliersResult) -> list[str]:

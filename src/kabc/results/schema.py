@@ -106,7 +106,9 @@ class AssumptionPart(Part):
 
     arm: str | None = Field(description="null: all arms together")
     what: str
-    evidence: Number = Field(description="how many times as likely the samples are as if the assumption held")
+    evidence: Number = Field(
+        description="how many times as likely the samples are as if the assumption held; inf: a heuristic"
+    )
 
 
 class FailuresPart(Part):

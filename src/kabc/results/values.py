@@ -50,7 +50,8 @@ class Trace:
 class Assumption:
     """An assumption that the samples speak against: of which arm (None: of all together), what, and how strongly.
 
-    `evidence` is a betting ratio: 400 means that the samples are 400 times as likely as if the assumption held.
+    `evidence` is a betting ratio: 400 means that the samples are 400 times as likely as if the assumption held. It is
+    infinite for a heuristic without a ratio: values that repeat bit for bit.
 
     Examples
     --------

@@ -31,8 +31,11 @@ STATUS_WORDS: dict[Status, str] = {
     "contradicted": "contradicted: no partition of the kind asked for fits, the groups are a guess",
 }
 
+REPEATS = "values repeat bit for bit"  # how a doubt about copied samples begins: a heuristic
+ANEW = "Draw each sample anew: no own seed, no cache, no copied row; or watch=False if values are meant to repeat."
 FEW_SAMPLES = "few samples:"  # how the assumption begins that few samples hardly test
 _IN_NO_ORDER = "samples came in no particular order"
+_NO_COPIES = "no sample is a copy of one before"
 CANNOT_TELL = "how many more samples it takes cannot be told yet"
 
 _MOST_NAMED = 6  # arms whose needs are printed one by one
@@ -101,7 +104,10 @@ def _doubt(result: Result) -> tuple[str, str]:
         kind = first.what
     else:
         whose = _few(list(dict.fromkeys(one_line(one.arm) for one in alike)))
-    claim = f"Doubtful: in {whose} {kind} (evidence {ratio(first.evidence)}), so nothing is certified"
+    if kind == REPEATS:
+        claim = f"Doubtful: in {whose} {first.what if len(alike) == 1 else kind}, so nothing is certified"
+        return claim, ANEW
+    claim = f"Doubtful: in {whose} {kind} ({_strength(first)}), so nothing is certified"
     drifts = "differ" in kind
     single = result.tolerance is not None and result.tolerance.quantiles  # blocks do not go with quantiles
     blocks = "Draw samples that are farther apart in time" if single else "Use block='auto'"
@@ -128,7 +134,9 @@ def condition(result: Result) -> str:
     An assumption that the samples refute comes first: pairs told apart would be certified if it held.
     """
     if result.assumptions:
-        return " and ".join(filter(None, [_IN_NO_ORDER, result.guarantee.conditional_on]))
+        copies = [one.what.startswith(REPEATS) for one in result.assumptions]
+        refuted = [_NO_COPIES if any(copies) else "", "" if all(copies) else _IN_NO_ORDER]
+        return " and ".join(filter(None, [*refuted, result.guarantee.conditional_on]))
     if result.status != "decided" or result.n_clusters is None or result.tolerance is not None:
         return result.guarantee.conditional_on
     measured = " among the arms that were measured" if result.set_aside else ""
@@ -156,7 +164,11 @@ def _ratio(evidence: float) -> str:
 def assumption(found: Assumption) -> str:
     """What the samples speak against, and how strongly."""
     whose = "all arms" if found.arm is None else one_line(found.arm)
-    return shown(f"{whose}: {found.what} (evidence {ratio(found.evidence)})")
+    return shown(f"{whose}: {found.what} ({_strength(found)})")
+
+
+def _strength(found: Assumption) -> str:
+    return "a heuristic" if math.isinf(found.evidence) else f"evidence {ratio(found.evidence)}"
 
 
 def ratio(evidence: float) -> str:
@@ -190,7 +202,8 @@ def margin_lines(result: Result, number: int) -> list[str]:
 
 def hardly_watched(result: Result) -> list[str]:
     """What the watch could not have seen, where an answer rests on it."""
-    return [line for line in result.guarantee.assumptions if line.startswith(FEW_SAMPLES)] if result.certified else []
+    rests = result.certified or result.status == "contradicted"
+    return [line for line in result.guarantee.assumptions if rests and line.startswith(FEW_SAMPLES)]
 
 
 def certificate(result: Result, *, everyone: bool = True) -> str:
@@ -304,7 +317,7 @@ def doubt_lines(result: Result) -> list[str]:
     found: dict[str, list[Assumption]] = {}
     for one in result.assumptions:
         found.setdefault(one.what.partition(" (")[0], []).append(one)
-    return [f"doubt: {_whose(alike)} (evidence {ratio(alike[0].evidence)})" for alike in found.values()]
+    return [f"doubt: {_whose(alike)} ({_strength(alike[0])})" for alike in found.values()]
 
 
 def _whose(alike: list[Assumption]) -> str:

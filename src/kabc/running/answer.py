@@ -45,7 +45,7 @@ class Ending:
 def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     """What was found, what it cost, and why it may be trusted."""
     watched = intake.watch
-    refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
+    refuted = () if watched is None else watched.assumptions(intake.names, intake.columns, intake.types)
     refuted += () if intake.changed is None else intake.changed.drifts
     n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
@@ -73,7 +73,6 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
             *said,
             *(() if void else _inside(labels, evidence, intake.names)),
             *ended.notes,
-            *(() if watched is None else watched.notes(intake.names)),
             *(() if refuted else ended.advice),
         ),
         assumptions=refuted,

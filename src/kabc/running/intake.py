@@ -96,6 +96,12 @@ class Intake:
         return self._watch
 
     @property
+    def types(self) -> Mapping[str, str]:
+        """Kinds of the columns, as far as they are known: "number", "category" or "text"."""
+        encoder = None if self.strings is None else self.strings.encoder
+        return self.facts.types if encoder is None else encoder.types
+
+    @property
     def n_samples(self) -> int:
         """All samples so far."""
         return sum(self.drawn)

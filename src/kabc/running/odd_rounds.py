@@ -273,7 +273,7 @@ class OddRounds:
         log_e = np.full(n_arms, np.nan)
         if found is not None:
             log_e[extent.tested] = found.log_e[extent.tested]
-        refuted = () if watched is None else watched.assumptions(intake.names, intake.columns)
+        refuted = () if watched is None else watched.assumptions(intake.names, intake.columns, intake.types)
         drawn = dict(zip(intake.names, intake.drawn, strict=True))
         enough = self._enough()
         notes = (*with_counts(intake.notes, failures, drawn), *self._notes)
@@ -296,7 +296,7 @@ class OddRounds:
                 for arm in np.flatnonzero(~extent.tested).tolist()
             },
             assumptions=refuted,
-            notes=(*notes, *(() if watched is None else watched.notes(intake.names))),
+            notes=notes,
             seconds=time.perf_counter() - started,
             columns=intake.columns,
             levels={column: dict(known) for column, known in intake.levels.items()},

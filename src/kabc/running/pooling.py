@@ -84,17 +84,15 @@ class PoolWatch(Watch):
         if arm == 1:
             self._listen(len(self._pool.parts), samples)
 
-    def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
+    def assumptions(
+        self, names: Sequence[Hashable], columns: Sequence[str] = (), types: Mapping[str, str] | None = None
+    ) -> tuple[Assumption, ...]:
         """What the samples refute; of a part of the pool, it is said of the pool."""
-        found = super().assumptions([*map(_Part, self._pool.names), names[1]], columns)
+        found = super().assumptions([*map(_Part, self._pool.names), names[1]], columns, types)
         return tuple(
             Assumption(names[0], f"{one.what} ({one.arm.name})", one.evidence) if isinstance(one.arm, _Part) else one
             for one in found
         )
-
-    def notes(self, names: Sequence[Hashable]) -> tuple[str, ...]:
-        """A heuristic: arms whose values repeat."""
-        return super().notes([*self._pool.names, names[1]])
 
 
 class _Part:

@@ -22,8 +22,9 @@ from kabc.core.evidence.exchangeability import Order, orders_evidence
 from kabc.core.streams import rngs_of
 from kabc.core.words import counted, in_short, percent
 from kabc.results.values import Assumption
-from kabc.results.words import FEW_SAMPLES
+from kabc.results.words import FEW_SAMPLES, REPEATS
 from kabc.running.record import rows_of, together
+from kabc.running.repeats import repeating
 
 ALARM = 0.01  # probability of a false alarm in the whole run: half for single arms, half for all arms together
 DEPENDENT = "samples depend on each other"
@@ -45,6 +46,8 @@ _NONE = np.zeros((0, 1))
 
 class Watch:
     """What was seen of each arm, in its order, and what speaks against the assumption."""
+
+    _texts = False  # whether samples are texts; a state of before may lack it
 
     def __init__(self, n_arms: int, seed: int, *, paired: bool = False) -> None:
         self._paired = paired  # samples of different arms share something: arms are looked at one by one
@@ -81,6 +84,7 @@ class Watch:
         given = rows_of(samples)
         if given is None:
             return
+        self._texts |= given.dtype.kind not in "biuf"
         rows, seen = self._thinned(arm, watched_columns(given)), self._seen[arm]
         if len(rows) and (not seen or rows.shape[1] == seen[0].shape[1]):
             together(seen, rows, len(self._seen))
@@ -136,25 +140,44 @@ class Watch:
         size = float(f"{_DRIFT / math.sqrt(n):.1g}")
         return (f"not seen by the watch: a drift by less than about {size:g} sd over {n:,} samples",)
 
-    def assumptions(self, names: Sequence[Hashable], columns: Sequence[str] = ()) -> tuple[Assumption, ...]:
-        """What the samples refute, the strongest first; all arms together before single arms."""
+    def assumptions(
+        self, names: Sequence[Hashable], columns: Sequence[str] = (), types: Mapping[str, str] | None = None
+    ) -> tuple[Assumption, ...]:
+        """What the samples refute: copies, then the strongest first; all arms together before single arms.
+
+        `types`: which columns hold categories and texts, as codes.
+        """
         arms, log_joint = self._evidence()
         single = math.log(len(names)) - math.log(ALARM / 2)
         refuted = sorted((one for one in arms if one.log >= single), key=lambda one: -one.log)
         found = [Assumption(names[one.arm], one.what(columns), math.exp(one.log)) for one in refuted]
         if log_joint >= -math.log(ALARM / 2) and (not refuted or len(refuted) > max(1, len(names) / 2)):
             found.insert(0, Assumption(None, _common(refuted or arms), math.exp(log_joint)))
-        return tuple(found)
+        return (*self._repeats(names, columns, types or {}), *found)
 
-    def notes(self, names: Sequence[Hashable]) -> tuple[str, ...]:
-        """A heuristic: arms whose values repeat more than their digits explain."""
-        repeats = {name: found for name, rows in zip(names, self._rows(), strict=True) if (found := _repeats(rows))}
-        if not repeats:
+    def _repeats(
+        self, names: Sequence[Hashable], columns: Sequence[str], types: Mapping[str, str]
+    ) -> tuple[Assumption, ...]:
+        """Arms whose numbers repeat bit for bit without a reason: a heuristic, so there is no betting ratio.
+
+        Arms that share their inputs may give one value for one input, whenever it comes again.
+        """
+        if self._paired:
             return ()
-        (name, (distinct, n)), more = next(iter(repeats.items())), len(repeats) - 1
-        others = f" (and {counted(more, 'more arm')})" if more else ""
-        few = f"only {counted(distinct, 'different value')} among {counted(n, 'sample')} of arm {name}{others}"
-        return (f"{few}: are rows repeated? (a heuristic; repeated rows are not independent samples)",)
+        rows = self._rows()
+        width = min((one.shape[1] for one in rows if len(one)), default=0)
+        known = [columns[i] for i in _spread_columns(len(columns))] if len(columns) > _MOST_COLUMNS else columns
+        called = known if len(known) == width else [""] * width
+        failed = [i for i, name in enumerate(called) if name == "failed" or name.endswith(" missing")]
+        kinds = [types.get(name, types.get(name.rpartition("[")[0], "number")) for name in called]
+        numbers = [i for i, kind in enumerate(kinds) if kind == "number" and i not in failed and not self._texts]
+        alike = [one if one.shape[1] == width else np.zeros((0, width)) for one in rows]
+        usable = [one[np.isfinite(one).all(axis=1) & ~(one[:, failed] == 1.0).any(axis=1)] for one in alike]
+        counts = repeating(usable, numbers)
+        return tuple(
+            Assumption(names[arm], f"{REPEATS} ({count:,} of {len(usable[arm]):,}: a seed, a cache?)", math.inf)
+            for arm, count in counts.items()
+        )
 
     def _rows(self) -> list[Array]:  # N of (m, d)
         rows = [(seen[0] if len(seen) == 1 else np.concatenate(seen)) if seen else _NONE for seen in self._seen]
@@ -231,27 +254,3 @@ def watched_columns(rows: NDArray[Any]) -> Array:  # (n, d) -> (n, at most 10)
 def _spread_columns(n: int) -> Index:  # (10,)
     """Some of n columns, evenly spread."""
     return np.linspace(0, n - 1, _MOST_COLUMNS).astype(np.intp)
-
-
-def _repeats(rows: Array) -> tuple[int, int] | None:  # (m, d) -> different rows and all
-    """Few different rows, although their digits could tell many more apart; None if that is not so."""
-    if len(rows) < 30 or not np.isfinite(rows).all():
-        return None
-    if any(5 * len(np.unique(column)) > len(rows) for column in rows.T):  # as many different rows, and quickly seen
-        return None
-    distinct = len(np.unique(rows, axis=0))
-    if distinct < 2 or len(rows) < 5 * distinct:
-        return None
-    possible = max(_possible(column) for column in rows.T)
-    return (distinct, len(rows)) if possible >= 1000 * distinct else None
-
-
-def _possible(column: Array) -> float:  # (m,)
-    """How many different values of as many decimals fit between the smallest and the largest."""
-    if np.array_equal(column, np.floor(column)):
-        return 1.0  # counts, codes and categories repeat
-    span = float(np.ptp(column))
-    for decimals in range(1, 13):
-        if np.allclose(column, np.round(column, decimals), rtol=0.0, atol=1e-14):
-            return span * 10.0**decimals
-    return math.inf
