@@ -26,6 +26,7 @@ from tests.seeds.sitecustomize import REFUSED
 
 __all__ = ["postgres"]  # a fixture: a server is started by the first test that asks for it
 
+os.environ[REFUSED] = "1"
 np.random.bit_generator.randbits = secrets.randbits  # type: ignore[attr-defined]  # if numpy was loaded before
 _SEEDS = str(Path(__file__).parent / "seeds")
 if _SEEDS not in os.environ.get("PYTHONPATH", ""):  # for processes that tests start
@@ -66,13 +67,13 @@ def pytest_collection() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
-    """Refuse fresh seeds, here and in processes that the test starts, in its fixtures too."""
-    if item.get_closest_marker("fresh_seed") is None:
-        os.environ[REFUSED] = "1"
+    """Only tests that are marked may draw fresh seeds, here and in processes that they start, in their fixtures too."""
+    if item.get_closest_marker("fresh_seed"):
+        del os.environ[REFUSED]
     try:
         return (yield)
     finally:
-        os.environ.pop(REFUSED, None)
+        os.environ[REFUSED] = "1"
 
 
 def pytest_collection_finish() -> None:

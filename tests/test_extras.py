@@ -1,4 +1,4 @@
-"""What `pip install kabc` does alone. Everything else names the extra that brings it."""
+"""What kabc does alone. Everything else names the extra that brings it."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_labels_that_are_a_guess_come_with_a_warning_and_certified_ones_do_not(d
         KernelClusterer(2, random_state=1).fit(X, groups=groups)
 
 
-@pytest.mark.parametrize("state", [np.int64(7), np.random.RandomState(7)])
+@pytest.mark.parametrize("state", [np.int64(7), np.random.RandomState(np.random.MT19937(7))])
 def test_a_random_state_of_any_kind_repeats_the_run(data: Data, state: Any) -> None:
     X, groups = data
     first = KernelClusterer(2, random_state=clone(KernelClusterer(random_state=state)).random_state)

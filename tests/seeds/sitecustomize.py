@@ -10,7 +10,7 @@ import os
 import secrets
 import sys
 
-REFUSED = "TESTS_REFUSE_FRESH_SEEDS"  # set while a test runs that is not marked
+REFUSED = "TESTS_REFUSE_FRESH_SEEDS"  # set but while a test runs that is marked
 
 _draw = secrets.randbits
 
