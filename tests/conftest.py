@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import platform
+import secrets
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 # Recorded runs are compared to six digits, and BLAS rounds differently on each kind of processor. So all x86 processors
@@ -14,16 +16,24 @@ from typing import NoReturn
 if platform.machine() in ("x86_64", "AMD64"):
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")
 
+import numpy as np
 import pytest
 from hypothesis import Phase, settings
 
 from kabc.strategies.base import Stepwise
 from tests.postgres import postgres
+from tests.seeds.sitecustomize import REFUSED
 
 __all__ = ["postgres"]  # a fixture: a server is started by the first test that asks for it
 
-# No test asserts a time: Hypothesis would, 200 ms for an example, which a busy machine exceeds.
-settings.register_profile("kabc", deadline=None)
+os.environ[REFUSED] = "1"
+np.random.bit_generator.randbits = secrets.randbits  # type: ignore[attr-defined]  # if numpy was loaded before
+_SEEDS = str(Path(__file__).parent / "seeds")
+if _SEEDS not in os.environ.get("PYTHONPATH", ""):  # for processes that tests start
+    os.environ["PYTHONPATH"] = os.pathsep.join([_SEEDS, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+# No test asserts a time: Hypothesis would, 200 ms for an example, which a busy machine exceeds. Nor does it roll dice.
+settings.register_profile("kabc", deadline=None, derandomize=True)
 settings.load_profile("kabc")
 # For tests.mutations: the first failure is enough, and it is not remembered.
 settings.register_profile(
@@ -53,6 +63,17 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         Stepwise.ask = ask  # type: ignore[method-assign]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Only tests that are marked may draw fresh seeds, here and in processes that they start, in their fixtures too."""
+    if item.get_closest_marker("fresh_seed"):
+        del os.environ[REFUSED]
+    try:
+        return (yield)
+    finally:
+        os.environ[REFUSED] = "1"
 
 
 def pytest_collection_finish() -> None:

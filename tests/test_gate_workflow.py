@@ -16,7 +16,7 @@ import kabc
 
 ROOT = Path(__file__).parent.parent
 WORKFLOW = ROOT / "examples" / "gate" / "workflow.yml"
-INSTALL = "pip install kabc"  # here kabc is the one of this repository
+INSTALL = "pip install tools/kabc-*.whl"  # here kabc is the one of this repository
 
 
 def run_steps(text: str) -> list[str]:

@@ -100,7 +100,7 @@ def test_the_order_of_a_run_is_not_compared_and_only_for_tables() -> None:
     rows = pl.concat([HOSTS] * 20)
     assert kabc.cluster(rows, arm="host", order="at", max_samples=60, seed=0, progress=False).columns == ("v",)
     with pytest.raises(SettingsError, match="order='at' is for a table"):
-        kabc.cluster([[1.0] * 9, [2.0] * 9], 2, order="at")
+        kabc.cluster([[1.0] * 9, [2.0] * 9], 2, order="at", seed=0)
 
 
 def in_files(folder: Path, table: pl.DataFrame, cuts: tuple[int, ...]) -> str:

@@ -129,7 +129,7 @@ def test_when_kabc_is_killed_nothing_stays_behind(number: signal.Signals, word: 
 def test_a_killed_command_line_leaves_nothing_behind(number: signal.Signals, workers: int, word: str) -> None:
     main = "from kabc.cli import main; main()"
     commands = [f"--command={name}={DETACHED} sleep 300" for name in "ab"]
-    words = [sys.executable, "-c", main, "run", *commands, "--clusters=2", f"--workers={workers}"]
+    words = [sys.executable, "-c", main, "run", *commands, "--clusters=2", "--seed=0", f"--workers={workers}"]
     env = {**os.environ, "WORD": word}
     with running(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as it:
         assert len(becomes(word, 2 * workers, "sleep")) == 2 * workers

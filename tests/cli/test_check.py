@@ -13,6 +13,7 @@ import time
 import xml.etree.ElementTree as ET
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 import numpy as np
@@ -203,7 +204,7 @@ def test_an_interrupted_check_is_not_known_and_saved(tmp_path: Path) -> None:
     saved, junit, log = tmp_path / "r.json", tmp_path / "r.xml", tmp_path / "draws"
     draw = f"echo x >> {log}; sleep 0.02; echo $((KABC_SEED % 7))"
     asked = ["check", "--command", f"new={draw}", "--command", f"old={draw}", "--this", "new", "--same-as", "old"]
-    command = [KABC, *asked, "--tolerance", "1", "--save", saved, "--junit", junit, "--quiet"]
+    command = [KABC, *asked, "--tolerance", "1", "--seed", 1, "--save", saved, "--junit", junit, "--quiet"]
     with running(command, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"}) as process:
         deadline = time.monotonic() + 60
         while not (log.exists() and len(log.read_text()) > 2 * 12) and time.monotonic() < deadline:
@@ -218,11 +219,13 @@ def test_an_interrupted_check_is_not_known_and_saved(tmp_path: Path) -> None:
 
 
 class Handler(BaseHTTPRequestHandler):
+    numbers: ClassVar[random.Random]
+
     def do_GET(self) -> None:
         shift = 40 if self.path == "/slow" else 0
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(json.dumps({"score": 100 + random.random() + shift}).encode())
+        self.wfile.write(json.dumps({"score": 100 + self.numbers.random() + shift}).encode())
 
     def log_message(self, *args: object, **options: object) -> None:
         pass
@@ -230,6 +233,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def test_endpoints_are_pooled_and_every_call_is_on_the_bill(kabc: Call, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
+    Handler.numbers = random.Random(0)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_port}"

@@ -80,7 +80,7 @@ def test_a_killed_run_goes_on_with_the_same_line_and_ends_as_if_nothing_had_been
 
 
 def test_a_study_that_ended_gives_its_answer_and_draws_nothing(kabc: Call, machines: Path) -> None:
-    line = ("run", machines, "--arm", "machine", "--clusters", 2, *STUDY)
+    line = ("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 4, *STUDY)
     first = kabc(*line)
     drawn = n_samples()
     again = kabc(*line, "--progress")
@@ -207,7 +207,7 @@ def test_workers_go_on_when_the_run_is_killed(kabc: Call) -> None:
 
 def test_ctrl_c_leaves_a_run_and_a_worker_with_what_they_drew(kabc: Call) -> None:
     for words, told in (
-        (["run", "--config", "arms.toml"], "are kept; the same line goes on"),
+        (["run", "--config", "arms.toml", "--seed", "4"], "are kept; the same line goes on"),
         (["worker", "--config", "arms.toml"], "told to leave"),
     ):
         least = n_samples() + 4 if Path("kabc.db").exists() else 1
@@ -224,7 +224,7 @@ def test_arms_are_added_to_a_new_study_that_reads_the_old_samples_first(kabc: Ca
     value = "echo $((KABC_SEED % 100 + {}))"
     arms = [f"--command={name}={value.format(shift)}" for name, shift in (("a", 0), ("b", 900), ("c", 900))]
     rest = ("--warmup", 0, "--clusters", 2, "--storage", "kabc.db", "--quiet")
-    assert kabc("run", *arms[:2], *rest, "--study", "n").code == 0
+    assert kabc("run", *arms[:2], *rest, "--study", "n", "--seed", 4).code == 0
     store = STUDY[:2]
     assert "give --arm" in kabc("study", "add-arm", "n", "--new", "n2", *store).err
     assert "has an arm 'b' already" in kabc("study", "add-arm", "n", "--new", "n2", "--arm", "b", *store).err

@@ -105,7 +105,7 @@ def test_a_mistake_is_told_in_one_line(
     line: str, parts: list[str], folder: Path, kabc: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    is_one_line(kabc("run", *shlex.split(line), "--json"), parts)
+    is_one_line(kabc("run", "--seed", 0, *shlex.split(line), "--json"), parts)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -140,7 +140,7 @@ def test_an_endpoint_that_misbehaves_is_told_in_one_line(
         f'clusters = 2\n[http]\nmethod = "GET"\nvalue = "x"\nretries = 1\nmax_wait = 0.5\n'
         f'[http.endpoints]\na = "{server}{path}"\nb = "{server}{path}"\n'
     )
-    is_one_line(kabc("run", "--config", config, "--json"), parts)
+    is_one_line(kabc("run", "--config", config, "--seed", 0, "--json"), parts)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_word_that_cannot_be_read_is_told_in_one_line(words: list[str], part: 
 
 
 def test_without_json_nothing_is_on_standard_output(kabc: Call) -> None:
-    answer = kabc("run", "nowhere.csv", "--arm", "a")
+    answer = kabc("run", "nowhere.csv", "--arm", "a", "--seed", 0)
     assert answer.code == 2
     assert answer.out == ""
 
@@ -179,7 +179,7 @@ def test_a_fault_is_another_exit_code_and_debug_shows_where(kabc: Call, monkeypa
 
 def test_the_real_entry_point_gives_line_and_exit_code(folder: Path) -> None:
     script = Path(sys.executable).with_name("kabc")
-    words = ["run", "nowhere.csv", "--arm", "machine", "--json"]
+    words = ["run", "nowhere.csv", "--arm", "machine", "--seed", "0", "--json"]
     seen = subprocess.run([script, *words], cwd=folder, capture_output=True, text=True, check=False)
     is_one_line(Answer(seen.returncode, seen.stdout, seen.stderr), ["nowhere.csv"])
 

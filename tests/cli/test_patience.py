@@ -14,6 +14,7 @@ from kabc.cli.live import LivePanel
 from tests.processes import running
 
 KABC = str(Path(sys.executable).with_name("kabc"))
+SEED = ("--seed", "1")
 ENDLESS = (
     "select 'a' || (i % 2) as arm, i % 7 as value from range(400) t(i), "
     "(select count(*) from range(1000000) a, range(1000000) b where hash(a.range + b.range) = 7)"
@@ -30,12 +31,15 @@ def first_line(*words: str) -> str:
 @pytest.mark.parametrize("word", ["run", "plan"])
 def test_a_command_that_takes_long_is_shown_while_it_runs(word: str) -> None:
     slow = "sleep 200; echo 1"
-    line = first_line(word, "--command", f"a={slow}", "--command", f"b={slow}", "--clusters", "2", "--timeout", "300")
+    arms = ("--command", f"a={slow}", "--command", f"b={slow}", "--timeout", "300")
+    line = first_line(word, *arms, "--clusters", "2", *SEED)
     assert ("drawing, 0 of 4 draws done, 0 samples so far" if word == "run" else "pilot: arm 1 of 2") in line
 
 
 def test_a_table_that_takes_long_is_shown_while_it_is_read() -> None:
-    line = first_line("run", "--sql", ENDLESS, "--database", "duckdb:///:memory:", "--arm", "arm", "--clusters", "2")
+    line = first_line(
+        "run", "--sql", ENDLESS, "--database", "duckdb:///:memory:", "--arm", "arm", "--clusters", "2", *SEED
+    )
     assert line.endswith(" s: running the query\n")
 
 

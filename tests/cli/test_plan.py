@@ -54,7 +54,7 @@ def test_a_gap_needs_no_data(kabc: Call) -> None:
     ],
 )
 def test_what_is_missing_is_named(words: list[str], part: str, kabc: Call) -> None:
-    answer = kabc("plan", *words)
+    answer = kabc("plan", "--seed", 1, *words)
     assert answer.code == 2
     assert part in answer.err
     assert answer.err.count("\n") == 1
@@ -63,7 +63,7 @@ def test_what_is_missing_is_named(words: list[str], part: str, kabc: Call) -> No
 def test_a_pilot_without_a_gap_says_so(kabc: Call, tmp_path: Path) -> None:
     data = tmp_path / "same.csv"
     data.write_text("m,x\n" + "".join(f"{name},{i % 10}\n" for i in range(40) for name in "abc"))
-    answer = kabc("plan", data, "--arm", "m", "--clusters", 2)
+    answer = kabc("plan", data, "--arm", "m", "--clusters", 2, "--seed", 1)
     assert answer.code == 2
     assert "40 samples of each arm do not show 2 groups" in answer.err
     assert "assume a gap with --gap" in answer.err
@@ -96,7 +96,8 @@ def test_a_saved_pilot_is_planned_from_again(kabc: Call, machines: Path, tmp_pat
 def test_a_pilot_is_kept_even_if_it_is_too_small(kabc: Call, tmp_path: Path) -> None:
     kept = tmp_path / "pilot.csv"
     words = [f"--command={name}=echo 3" for name in "ab"]
-    answer = kabc("plan", *words, "--measure", "output", "--clusters", 2, "--pilot", 2, "--save-pilot", kept)
+    asked = ("--measure", "output", "--clusters", 2, "--pilot", 2, "--seed", 1)
+    answer = kabc("plan", *words, *asked, "--save-pilot", kept)
     assert answer.code == 2
     assert len(kept.read_text().splitlines()) == 5
 
@@ -105,7 +106,7 @@ def test_a_pilot_is_kept_even_if_it_is_too_small(kabc: Call, tmp_path: Path) -> 
 def test_where_a_pilot_goes_is_checked_before_it_is_drawn(
     name: str, part: str, kabc: Call, machines: Path, tmp_path: Path
 ) -> None:
-    answer = kabc("plan", machines, "--arm", "machine", "--clusters", 2, "--save-pilot", tmp_path / name)
+    answer = kabc("plan", machines, "--arm", "machine", "--clusters", 2, "--seed", 1, "--save-pilot", tmp_path / name)
     assert answer.code == 2
     assert part in answer.err
 
@@ -113,7 +114,7 @@ def test_where_a_pilot_goes_is_checked_before_it_is_drawn(
 def test_the_data_are_not_overwritten_by_the_pilot(kabc: Call, machines: Path) -> None:
     before = machines.read_bytes()
     if machines.suffix == ".csv":
-        answer = kabc("plan", machines, "--arm", "machine", "--clusters", 2, "--save-pilot", machines)
+        answer = kabc("plan", machines, "--arm", "machine", "--clusters", 2, "--seed", 1, "--save-pilot", machines)
         assert "is a file that this plan reads" in answer.err
     assert machines.read_bytes() == before
 
@@ -127,7 +128,7 @@ def test_quiet_says_nothing_on_standard_error(kabc: Call, machines: Path, monkey
 
 
 def test_each_strategy_takes_one_line_and_the_price_of_adaptivity_another(kabc: Call) -> None:
-    answer = kabc("plan", "--gap", 6, "--arms", 3, "--clusters", 2)
+    answer = kabc("plan", "--gap", 6, "--arms", 3, "--clusters", 2, "--seed", 1)
     assert [line.split()[0] for line in answer.out.splitlines()[2:]] == [
         *("strategy", "anytime", "kabc-tight", "kabc"),
         "kabc:",
@@ -160,7 +161,7 @@ def test_a_tolerance_beside_a_number_of_groups_has_both_tables(kabc: Call, machi
 def test_without_k_a_pilot_of_equal_arms_is_told_what_a_tolerance_costs(kabc: Call, tmp_path: Path) -> None:
     data = tmp_path / "same.csv"
     data.write_text("m,x\n" + "".join(f"{name},{10 + i % 10}\n" for i in range(40) for name in "abc"))
-    answer = kabc("plan", data, "--arm", "m")
+    answer = kabc("plan", data, "--arm", "m", "--seed", 1)
     assert answer.code == 0
     assert "not knowing the number of groups, ask for a tolerance" in answer.out
     assert "ask for a tolerance with --tolerance" in answer.out
@@ -177,7 +178,7 @@ def test_without_k_a_pilot_of_equal_arms_is_told_what_a_tolerance_costs(kabc: Ca
     ],
 )
 def test_tolerances_that_cannot_be_planned_are_refused(words: list[str], part: str, kabc: Call, machines: Path) -> None:
-    answer = kabc("plan", machines, "--arm", "machine", "--values", "vibration", *words)
+    answer = kabc("plan", machines, "--arm", "machine", "--values", "vibration", "--seed", 1, *words)
     assert answer.code == 2
     assert part in answer.err
 

@@ -13,6 +13,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 import numpy as np
@@ -194,7 +195,7 @@ def test_without_clusters_all_rows_are_used_for_a_lower_bound(kabc: Call, machin
 
 def test_a_saved_answer_is_shown_as_it_was_printed(kabc: Call, machines: Path, tmp_path: Path) -> None:
     saved, report = tmp_path / "result.json", tmp_path / "report.html"
-    ran = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--save", saved, "--report", report)
+    ran = kabc("run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1, "--save", saved, "--report", report)
     shown = kabc("show", saved)
     assert ran.out == shown.out + f"saved: {saved}\nreport: {report}\n"
     assert shown.code == 0
@@ -222,7 +223,7 @@ def test_a_file_that_cannot_be_written_does_not_cost_the_answer(
 def test_an_interrupted_run_prints_and_saves_what_is_certified(how: signal.Signals, tmp_path: Path) -> None:
     saved, log = tmp_path / "result.json", tmp_path / "draws"
     draw = f"echo x >> {log}; sleep 0.02; echo $((KABC_SEED % 7))"
-    words = ["run", "--command", f"a={draw}", "--command", f"b={draw}", "--clusters", "2"]
+    words = ["run", "--command", f"a={draw}", "--command", f"b={draw}", "--clusters", "2", "--seed", "1"]
     script = Path(sys.executable).with_name("kabc")
     command = [script, *words, "--save", saved, "--json", "--quiet"]
     with running(command, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"}) as process:
@@ -239,11 +240,13 @@ def test_an_interrupted_run_prints_and_saves_what_is_certified(how: signal.Signa
 
 
 class Handler(BaseHTTPRequestHandler):
+    numbers: ClassVar[random.Random]
+
     def do_GET(self) -> None:
         shift = 40 if self.path == "/b" else 0
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(json.dumps({"answer": {"score": random.random() + shift}}).encode())
+        self.wfile.write(json.dumps({"answer": {"score": self.numbers.random() + shift}}).encode())
 
     def log_message(self, *args: object, **options: object) -> None:
         pass
@@ -251,6 +254,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def test_endpoints_of_a_file_are_arms_and_the_spend_is_told(kabc: Call, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
+    Handler.numbers = random.Random(0)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{server.server_port}"
@@ -258,8 +262,8 @@ def test_endpoints_of_a_file_are_arms_and_the_spend_is_told(kabc: Call, tmp_path
             'clusters = 2\n[http]\nmethod = "GET"\nvalue = "answer.score"\nprice = 0.25\n'
             f'[http.endpoints]\na = "{base}/a"\nb = {{ url = "{base}/b" }}\nc = "{base}/a"\n'
         )
-        answer = kabc("run", "--config", study, "--json")
-        over = kabc("run", "--config", study, "--json", "--max-samples", 7)
+        answer = kabc("run", "--config", study, "--json", "--seed", 1)
+        over = kabc("run", "--config", study, "--json", "--seed", 1, "--max-samples", 7)
         server.shutdown()
     facts = answer.json()
     assert answer.code == 0, answer
@@ -329,7 +333,7 @@ def test_a_run_does_not_write_over_what_it_reads(
 
 def test_the_report_of_a_saved_answer_does_not_replace_it(kabc: Call, machines: Path, tmp_path: Path) -> None:
     saved = tmp_path / "result.json"
-    words = ["run", machines, "--arm", "machine", "--clusters", 2]
+    words = ["run", machines, "--arm", "machine", "--clusters", 2, "--seed", 1]
     assert kabc(*words, "--save", saved, "--report", saved).code == 2
     assert not saved.exists()
     assert kabc(*words, "--save", saved).code == 0
@@ -358,7 +362,7 @@ def test_blocks_and_the_order_of_rows_come_from_options_or_from_the_file(kabc: C
     assert first["samples_per_arm"] == second["samples_per_arm"]
     free = kabc("run", table, "--arm", "host", "--values", "v", "--block", "auto", "--clusters", 2, "--seed", 1)
     assert "note: block: 1, as samples were not seen to depend on the ones before" in free.out
-    wrong = kabc("run", table, "--arm", "host", "--values", "v", "--block", "often", "--clusters", 2)
+    wrong = kabc("run", table, "--arm", "host", "--values", "v", "--block", "often", "--clusters", 2, "--seed", 1)
     assert wrong.code == 2
     assert "block must be a whole number, 1 or more, or 'auto', got 'often'" in wrong.err
 

@@ -107,7 +107,7 @@ def on_an_answer(folder: Path) -> Case:
             assert called(["show", "new.json", "--json", "--evidence"], expect_json=True) == ended
             assert called(["show", "new.json", "--report", "out.html"]) == ended
             called(["compare", "old.json", "new.json"])
-            called(["run", "new.json", "--quiet", "--max-samples", "100"])
+            called(["run", "new.json", "--quiet", "--max-samples", "100", "--seed", "1"])
             return ended
 
     return one_case

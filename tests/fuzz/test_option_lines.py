@@ -83,8 +83,8 @@ GOOD: dict[str, dict[str, list[str]]] = {
     },
 }
 FIRST = {
-    "run": ["t.csv", "--arm", "arm", "--quiet"],
-    "plan": ["t.csv", "--arm", "arm", "--quiet"],
+    "run": ["t.csv", "--arm", "arm", "--quiet", "--seed", "1"],
+    "plan": ["t.csv", "--arm", "arm", "--quiet", "--seed", "1"],
     "show": ["answer.json"],
     "compare": ["answer.json", "answer.json"],
     "strategies": [],

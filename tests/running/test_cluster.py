@@ -75,6 +75,7 @@ def test_the_same_seed_gives_the_same_bets() -> None:
     assert not np.array_equal(first.evidence.log_evidence, other.evidence.log_evidence)
 
 
+@pytest.mark.fresh_seed
 def test_a_run_without_a_seed_records_one_that_repeats_it() -> None:
     first = kabc.cluster(three_groups(), n_clusters=3, strategy="kabc")
     again = kabc.cluster(three_groups(), n_clusters=3, strategy="kabc", seed=first.seed)

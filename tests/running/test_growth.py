@@ -86,7 +86,7 @@ def test_it_goes_on_after_it_was_interrupted_as_if_nothing_had_happened(tmp_path
 
 def test_an_arm_that_is_gone_has_its_record_alone(tmp_path: Path) -> None:
     monday = first(tmp_path)
-    tuesday = monday.grow("tuesday", arms=["v4"], gone=["v1"])
+    tuesday = monday.grow("tuesday", arms=["v4"], gone=["v1"], seed=2)
     with pytest.raises(ArmError, match="is gone"):
         tuesday.run(ARMS | {"v4": normal(0.0)}, progress=False)
     result = tuesday.run({"v2": ARMS["v2"], "v3": ARMS["v3"], "v4": normal(0.0)}, progress=False)
@@ -135,7 +135,8 @@ def test_rows_that_may_be_in_the_record_already_are_refused_and_nothing_is_drawn
 def test_drift_ends_the_reuse_by_name_and_the_run_starts_from_new_samples(tmp_path: Path) -> None:
     monday = first(tmp_path, n_clusters=None, max_samples=600)
     slower = {name: normal(mean) for name, mean in [("v1", 3.0), ("v2", 7.0), ("v3", 3.0), ("v4", 3.0)]}
-    result = monday.grow("tuesday", arms=["v4"], n_clusters=2, max_samples=None).run(slower, progress=False)
+    tuesday = monday.grow("tuesday", arms=["v4"], n_clusters=2, max_samples=None, seed=2)
+    result = tuesday.run(slower, progress=False)
     assert result.groups == (("v1", "v3", "v4"), ("v2",))
     assert result.n_recorded == 0
     assert any("recorded samples are not used: " in note and "evidence" in note for note in result.notes)
@@ -143,9 +144,9 @@ def test_drift_ends_the_reuse_by_name_and_the_run_starts_from_new_samples(tmp_pa
 
 def test_a_third_study_reads_all_that_the_first_two_have(tmp_path: Path) -> None:
     monday = first(tmp_path, n_clusters=None, max_samples=150)
-    tuesday = monday.grow("tuesday", arms=["v4"], max_samples=200)
+    tuesday = monday.grow("tuesday", arms=["v4"], max_samples=200, seed=2)
     tuesday.run(ARMS | {"v4": normal(0.0)}, progress=False)
-    wednesday = tuesday.grow("wednesday", max_samples=100)
+    wednesday = tuesday.grow("wednesday", max_samples=100, seed=3)
     result = wednesday.run(ARMS | {"v4": normal(0.0)}, progress=False)
     both = [np.concatenate([rows_of(one).get("v1", np.zeros(0)) for one in (monday, tuesday, wednesday)])]
     kept = result.samples["v1"].ravel()
@@ -159,12 +160,12 @@ def test_a_round_that_is_still_being_drawn_is_not_read(tmp_path: Path) -> None:
     assert ticket is not None
     study.tell(ticket, np.zeros(ticket.count))
     with pytest.raises(SettingsError, match="no whole round"):
-        study.grow("next")
+        study.grow("next", seed=1)
 
 
 def test_a_record_whose_study_was_deleted_is_missed_by_name(tmp_path: Path) -> None:
     monday = first(tmp_path)
-    tuesday = monday.grow("tuesday", arms=["v4"])
+    tuesday = monday.grow("tuesday", arms=["v4"], seed=2)
     monday.storage.delete_study(monday.record.id)
     with pytest.raises(StorageError, match="'monday', which was deleted"):
         tuesday.run(ARMS | {"v4": normal(0.0)}, progress=False)
@@ -183,9 +184,10 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, settings: dict[str, Any]
     monday = first(tmp_path)
     given: dict[str, Any] = {"arms": list(ARMS), "reuse": "monday", "n_clusters": 2} | settings
     with pytest.raises(SettingsError, match=message):
-        kabc.create_study("tuesday", storage=monday.storage, **given)
+        kabc.create_study("tuesday", seed=2, storage=monday.storage, **given)
 
 
+@pytest.mark.fresh_seed
 def test_a_study_that_reads_another_is_resumed_by_the_same_call(tmp_path: Path) -> None:
     first(tmp_path)
     given: dict[str, Any] = {"arms": list(ARMS), "reuse": "monday", "n_clusters": 2, "storage": tmp_path / "kabc.db"}

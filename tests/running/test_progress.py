@@ -181,5 +181,5 @@ def test_a_function_of_the_user_is_called_in_the_thread_of_the_user(clock: Clock
 def test_no_thread_stays_behind() -> None:
     kabc.cluster({"a": [0.0] * 60, "b": [1.0] * 60}, 2, seed=0)
     with pytest.raises(kabc.KabcError):
-        kabc.cluster("nowhere.csv", 2, arm="a")
+        kabc.cluster("nowhere.csv", 2, arm="a", seed=0)
     assert threads() == []

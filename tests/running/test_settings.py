@@ -85,6 +85,7 @@ def test_bad_settings_are_refused(given: dict[str, Any], message: str) -> None:
         Settings(**given).check(5)
 
 
+@pytest.mark.fresh_seed
 def test_a_seed_is_kept_and_a_missing_one_is_drawn() -> None:
     assert seed_or_fresh(7) == 7
     assert seed_or_fresh(None) != seed_or_fresh(None)

@@ -100,7 +100,7 @@ def test_settings_that_do_not_fit_are_refused_before_a_sample_is_drawn(settings:
         return rng.normal(size=n)
 
     with pytest.raises(SettingsError, match=part):
-        kabc.cluster([arm] * 4, progress=False, **settings)
+        kabc.cluster([arm] * 4, seed=0, progress=False, **settings)
     assert not drawn
 
 
@@ -109,9 +109,9 @@ def test_columns_of_a_table_are_known_before_a_sample_is_drawn() -> None:
 
     table = pl.DataFrame({"host": ["x", "y"] * 50, "ms": np.arange(100.0) % 7, "mb": np.arange(100.0) % 11})
     with pytest.raises(SettingsError, match="did you mean 'ms'"):
-        kabc.cluster(table, arm="host", tolerance={"mss": "2%"}, progress=False)
+        kabc.cluster(table, arm="host", tolerance={"mss": "2%"}, seed=0, progress=False)
     with pytest.raises(SettingsError, match="2 columns"):
-        kabc.cluster(table, arm="host", tolerance="2", progress=False)
+        kabc.cluster(table, arm="host", tolerance="2", seed=0, progress=False)
 
 
 def test_where_samples_refute_an_assumption_no_verdict_is_left() -> None:

@@ -72,7 +72,7 @@ def test_the_list_knows_the_groups_of_an_answer_and_of_a_study_that_was_looked_a
 
 def test_what_something_else_than_kabc_wrote_is_not_shown() -> None:
     store = MemoryStorage()
-    study = kabc.create_study("odd", arms=["a", "b"], n_clusters=2, storage=store)
+    study = kabc.create_study("odd", arms=["a", "b"], n_clusters=2, seed=0, storage=store)
     store.end(study.record.id, 0, {"status": "decided", "groups": "many", "n_samples": -3})
     (line,) = Lines().studies(store).studies
     assert (line.status, line.so_far) == ("decided", None)
@@ -81,7 +81,7 @@ def test_what_something_else_than_kabc_wrote_is_not_shown() -> None:
 def test_a_list_that_takes_long_to_read_comes_in_parts_the_latest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStorage()
     for i in range(4):
-        kabc.create_study(f"night {i}", arms=["a", "b"], n_clusters=2, storage=store)
+        kabc.create_study(f"night {i}", arms=["a", "b"], n_clusters=2, seed=0, storage=store)
     monkeypatch.setattr(lines_module, "_PATIENCE", -1.0)
     lines = Lines()
     found = lines.studies(store)
@@ -97,7 +97,7 @@ def test_a_list_that_takes_long_to_read_comes_in_parts_the_latest_first(monkeypa
 
 def test_the_list_takes_the_figures_with_the_most_samples() -> None:
     store = MemoryStorage()
-    study = kabc.create_study("goes on", arms=["a", "b"], n_clusters=2, storage=store).record.id
+    study = kabc.create_study("goes on", arms=["a", "b"], n_clusters=2, seed=0, storage=store).record.id
     lines = Lines()
     known = {"n_groups": 2, "n_groups_at_least": 1, "certified": False, "forecast": 90}
     store.register_worker(study, "w", {"so_far": {**known, "n_samples": 30}})
@@ -133,7 +133,7 @@ def test_answers_about_different_columns_are_not_compared() -> None:
         return kabc.cluster(given, n_clusters=2, seed=0, progress=False)
 
     store = MemoryStorage()
-    study = kabc.create_study("before", arms=["a", "b"], n_clusters=2, storage=store).record
+    study = kabc.create_study("before", arms=["a", "b"], n_clusters=2, seed=0, storage=store).record
     found = views.changes(result(1), 7, study, result(2))
     assert found.lines == [] and "column" in found.refused
 
@@ -308,7 +308,7 @@ class ReadsNoTickets(MemoryStorage):
 
 def test_a_look_at_a_study_reads_no_tickets_however_many_its_round_has() -> None:
     store = ReadsNoTickets()
-    study = kabc.create_study("long", arms=["a", "b"], n_clusters=2, storage=store).record.id
+    study = kabc.create_study("long", arms=["a", "b"], n_clusters=2, seed=0, storage=store).record.id
     store.open_round(study, 1, [NewTicket(i % 2, i // 2, i // 2, 1) for i in range(50)])
     store.exchange(study, "ann", want=3)
     counts = {"open": 47, "leased": 3, "done": 0, "failed": 0}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -250,9 +251,11 @@ class SharesItsState(Sound):
 
 
 class RollsDice(Sound):
+    numbers: ClassVar[Iterator[int]] = itertools.count(1)  # dice that never show the same
+
     def __init__(self) -> None:
         super().__init__()
-        self.dice = int(np.random.default_rng().integers(1, 10_000))
+        self.dice = next(self.numbers)
 
     @property
     def request(self) -> Request:

@@ -117,7 +117,7 @@ def loaded(read: Any, where: str) -> Result:
     if type(version) is not int or not _OLD_VERSION <= version <= VERSION:
         raise SettingsError(
             f"{where} has version {_short(version)} of the format, this kabc reads {_OLD_VERSION} to {VERSION}; "
-            "update kabc (pip install --upgrade kabc)"
+            "update kabc"
         )
     if version == VERSION:
         _expect_full(read, where)

@@ -102,8 +102,7 @@ class Spec:
         version = document.get("version")
         if type(version) is not int or version != VERSION:
             raise StorageError(
-                f"study {study!r} has version {describe(version)} of the spec, this kabc reads {VERSION}; update kabc "
-                "(pip install --upgrade kabc)"
+                f"study {study!r} has version {describe(version)} of the spec, this kabc reads {VERSION}; update kabc"
             )
         try:
             read = _Document.model_validate(document["question"])

@@ -220,6 +220,6 @@ def test_a_right_k_is_said_to_be_looked_at() -> None:
 
 def test_strategies_without_the_check_refuse_it() -> None:
     with pytest.raises(SettingsError, match="strategy 'kabc' has no option 'check_k'"):
-        kabc.cluster(ARMS, 2, strategy="kabc", check_k=True, progress=False)
+        kabc.cluster(ARMS, 2, strategy="kabc", check_k=True, seed=0, progress=False)
     with pytest.raises(SettingsError, match="check_k=False is given beside a strategy object"):
-        kabc.cluster(ARMS, strategy=AnytimeKABC(6, 2, 0.1), check_k=False, progress=False)
+        kabc.cluster(ARMS, strategy=AnytimeKABC(6, 2, 0.1), check_k=False, seed=0, progress=False)
