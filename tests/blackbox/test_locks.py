@@ -81,7 +81,7 @@ def test_a_file_of_somebody_else_is_refused_and_left_as_it_is(folder: Path, what
             other.execute("CREATE TABLE theirs (x)")
             other.commit()
     before = {one.name: one.read_bytes() for one in folder.iterdir()}
-    with pytest.raises(kabc.KabcError, match="not a SQLite database|not a store of kabc"):
+    with pytest.raises(kabc.KabcError, match=r"not a SQLite database|not a store of kabc"):
         made("nightly")
     assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
 

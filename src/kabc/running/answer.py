@@ -46,7 +46,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     n_arms = len(intake)
     found = Partition((0,) * n_arms) if ended.broken else strategy.recommend()
     labels = placed(found, intake.drawn).labels
-    drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), dict(ended.failures)
+    drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), intake.failures(ended.failures)
     said = with_counts(intake.notes, failures, drawn)
     return Result(
         names=intake.names,
