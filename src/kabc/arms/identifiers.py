@@ -52,9 +52,11 @@ def identifiers(rows: Rows, columns: Sequence[str], arm: str | None = None) -> I
     """Which of the columns number or date the rows, where nobody has named the columns to compare."""
     found = Identifiers()
     alike: dict[str, list[str]] = {"id": [], "time": []}
-    for column, shape in _shapes(rows, columns, arm).items():
+    shapes = _shapes(rows, columns, arm)
+    alone = set(shapes.values()) <= {"counting"}  # then they are what there is to compare
+    for column, shape in shapes.items():
         named = _ALWAYS.fullmatch(column) or (shape in ("counting", "id") and _IF_COUNTING.fullmatch(column))
-        if named or (shape == "counting" and _counts_all(rows, column)):
+        if named or (shape == "counting" and not alone and _counts_all(rows, column)):
             found.skipped.append(column)
             what = "is an index" if named else "only counts the rows"
             is_time = shape == "time" or bool(TIMES.fullmatch(rows.types[column]))
