@@ -25,7 +25,8 @@ def test_arms_are_sorted_by_name_with_numbers_as_numbers() -> None:
 
 
 def test_names_of_a_frame_are_numbers_where_its_column_holds_numbers() -> None:
-    assert list(table_arms(pl.DataFrame({"n": [10, 9] * 3, "v": range(6)}), arm="n")) == [9, 10]
+    numbers: list[Any] = list(table_arms(pl.DataFrame({"n": [10, 9] * 3, "v": range(6)}), arm="n"))
+    assert numbers == [9, 10]
     assert list(table_arms(pl.DataFrame({"n": [True, False] * 3, "v": range(6)}), arm="n")) == ["false", "true"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import polars as pl
 import pytest
 
@@ -35,7 +35,8 @@ def frame_of(library: str, columns: dict[str, Any]) -> Any:
 
 def ask(source: Any, **more: Any) -> kabc.Result:
     """Two groups of a table."""
-    return kabc.cluster(source, 2, **({"arm": "arm", "seed": 0, "progress": False} | more))
+    settings: dict[str, Any] = {"arm": "arm", "seed": 0, "progress": False} | more
+    return kabc.cluster(source, 2, **settings)
 
 
 def fact(result: kabc.Result, *words: str) -> str:

@@ -145,7 +145,7 @@ def _counts_all(rows: Rows, column: str) -> bool:
         ((n_rows, n_given, low, high, total),) = rows.workspace.rows(
             f"SELECT count(*), count({name}), min({name}), max({name}), sum({name}) FROM {rows.relation}"
         )
-    return n_given == n_rows == high - low + 1 and 2 * total == n_rows * (low + high)
+    return bool(n_given == n_rows == high - low + 1 and 2 * total == n_rows * (low + high))
 
 
 def _steps_within(values: NDArray[np.float64], owners: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -117,7 +117,7 @@ def table_arms(
         )
     if not wide:
         rows = in_order_of(rows, order, arm, values)
-        typed = not _is_file(source) and not _are_files(source)
+        typed = not isinstance(source, str | os.PathLike | list | tuple)  # of files, names are texts
         return arms_of(rows, arm, values, types, missing, text, seed, notes=notes, parts=parts, typed=typed)
     if arm is not None:
         raise SettingsError(
@@ -140,19 +140,11 @@ def _needed(arm: str | None, values: str | Sequence[str] | None, order: str | No
 
 
 def _opened(source: TableInput, as_text: str | None, needed: Sequence[str] | None) -> Rows:
-    if _is_file(source):
+    if isinstance(source, str | os.PathLike):
         return open_files([os.fspath(source)], as_text)
-    if _are_files(source):
+    if isinstance(source, list | tuple) and source and all(isinstance(file, str | os.PathLike) for file in source):
         return open_files([os.fspath(file) for file in source], as_text)
     return open_frame(source, needed)
-
-
-def _is_file(source: TableInput) -> bool:
-    return isinstance(source, str | os.PathLike)
-
-
-def _are_files(source: TableInput) -> bool:
-    return isinstance(source, list | tuple) and bool(source) and all(map(_is_file, source))
 
 
 def _melted(rows: Rows, columns: list[str]) -> Rows:

@@ -46,10 +46,11 @@ def in_short(names: Iterable[str], *, everyone: bool = False) -> str:
     return few(known, _OF_LONG_LIST)
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt word, or nothing."""
-    near = difflib.get_close_matches(str(word)[:_LONGEST_WORD], list(known), n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}? " if near else ""
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """A suggestion for a misspelt word, or nothing. The text of a number is a misspelt number."""
+    meant = {str(one): one for one in known}
+    near = difflib.get_close_matches(str(word)[:_LONGEST_WORD], meant, n=1, cutoff=0.6)
+    return f"did you mean {meant[near[0]]!r}? " if near else ""
 
 
 def percent(probability: float) -> str:
