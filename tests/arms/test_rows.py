@@ -67,6 +67,6 @@ def test_columns_may_have_any_name(tmp_path: Path) -> None:
     for source in (table, as_csv(tmp_path, table), as_parquet(tmp_path, table)):
         for place in (0, 1, 10):
             arms = table_arms(source, arm=names[place])
-            assert list(arms) == [str(place), str(place + 1)]
+            assert list(map(str, arms)) == [str(place), str(place + 1)]
             other = 0 if place else 1
             assert [drawn(one)[:, 0].tolist() for one in arms.values()] == [[other] * 10, [other + 1] * 10]

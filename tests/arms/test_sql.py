@@ -127,7 +127,7 @@ def test_more_rows_than_a_chunk_and_late_values_arrive_whole(tmp_path: Path) -> 
         rows = ((str(i % 2), i, None if i < 15_000 else i / 3) for i in range(25_001))
         connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
     connection.close()
-    arms = sql_arms("SELECT * FROM t", f"sqlite:///{path}", arm="a", missing="drop")
+    arms = sql_arms("SELECT * FROM t", f"sqlite:///{path}", arm="a", values=["x", "y"], missing="drop")
     both = np.concatenate([drawn(arm, arm.remaining or 0) for arm in arms.values()])
     assert sorted(both[:, 0].tolist()) == list(range(15_000, 25_001))
     assert np.array_equal(both[:, 1], both[:, 0] / 3)

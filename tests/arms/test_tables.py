@@ -24,8 +24,10 @@ def test_arms_are_sorted_by_name_with_numbers_as_numbers() -> None:
     assert list(table_arms(pl.DataFrame({"n": ["m10", "m9", "b"] * 2, "v": range(6)}), arm="n")) == ["b", "m9", "m10"]
 
 
-def test_names_that_are_not_strings_become_strings() -> None:
-    assert list(table_arms(pl.DataFrame({"n": [10, 9] * 3, "v": range(6)}), arm="n")) == ["9", "10"]
+def test_names_of_a_frame_are_numbers_where_its_column_holds_numbers() -> None:
+    numbers: list[Any] = list(table_arms(pl.DataFrame({"n": [10, 9] * 3, "v": range(6)}), arm="n"))
+    assert numbers == [9, 10]
+    assert list(table_arms(pl.DataFrame({"n": [True, False] * 3, "v": range(6)}), arm="n")) == ["false", "true"]
 
 
 def test_in_wide_form_columns_are_arms_and_short_ones_end(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def test_texts_come_out_as_they_were_drawn(store: Storage, tmp_path: Path, endin
     path = tmp_path / f"texts.{ending}"
     export_study(store, study, path)
     if ending == "csv":
-        assert [row["value 1"] for row in read(path)] == words
+        assert [row["value 1"] for row in read(path)] == [words[0], "'=1+1"]  # no formula for a spreadsheet
     else:
         from pyarrow import parquet
 

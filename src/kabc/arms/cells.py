@@ -19,6 +19,7 @@ from kabc.arms.workspace import quoted, readable
 from kabc.core.arrays import Counts
 
 FLOATS = ("FLOAT", "DOUBLE")
+WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?")
 NUMBERS = re.compile(
     r'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL.*|FLOAT|DOUBLE|"NULL"'
 )  # "NULL": a column without values
@@ -87,6 +88,10 @@ class Scanning(Protocol):
     @property
     def name(self) -> str:
         """Of the table, in messages."""
+
+    @property
+    def arm(self) -> str:
+        """SQL for the name of an arm."""
 
     @property
     def cells(self) -> list[Cell]:

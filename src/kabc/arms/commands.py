@@ -168,15 +168,14 @@ class CommandArm:
         self.guard.watch(self.name)
         try:
             # its seed does not come from rng: a warm-up after a resume must not change the samples that follow
+            warming = Tally()  # how many there are depends on the number of processes
             while self.warmup > 0:
-                self.policy.sample(lambda: self._run(_WARMUP_SEED), tally=self.tally)
+                self.policy.sample(lambda: self._run(_WARMUP_SEED), tally=warming)
                 self.warmup -= 1
             rows = [self._sample(int(rng.integers(2**63))) for _ in range(n)]
         except ArmError as error:
             error.of_arm(self.name)
             raise
-        if self.policy.on_failure == "encode":
-            self.tally.keep(rows)
         return np.array(rows)
 
     def close(self) -> None:

@@ -26,6 +26,13 @@ def open_frame(source: Any, needed: Sequence[str] | None = None) -> Rows:
         ) from None
     if isinstance(frame, nw.LazyFrame):
         frame = _collected(frame, needed)
+    if frame.implementation.is_pandas():
+        for column, kind in frame.to_native().dtypes.items():
+            if str(kind).startswith("period"):
+                raise SettingsError(
+                    f"column {column!r} holds periods ({kind}), which cannot be read here; make it text, with "
+                    f"df[{column!r}] = df[{column!r}].astype(str)"
+                )
     if not len(frame.columns):
         raise SettingsError("the frame has no columns; pass one with a column for the arm and columns of values")
     empty = [name for name, kind in frame.schema.items() if kind == nw.Unknown and frame[name].is_null().all()]

@@ -1,7 +1,8 @@
 """Columns that number or date the rows instead of measuring anything: indexes, ids and times.
 
 Two arms differ in such a column even if they have the same distribution: row 1 is never row 2. So an index is not
-compared unless it is asked for by name. What only looks like an id or a time is compared, with a warning.
+compared unless it is asked for by name, and neither is what counts all rows, 1, 2, 3 and so on. What only looks like
+an id or a time is compared, with a warning.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _ROWS = 10_000  # that are looked at, from the first on
 _FEWEST_ROWS = 10  # fewer may grow from row to row by chance
 _FEWEST_STEPS = 20  # within arms, which may have only two rows each
 _ALWAYS = re.compile(r"__index_level_\d+__|Unnamed: \d+(_level_\d+)?")  # names that pandas gives to an index
-_IF_COUNTING = re.compile(r"index|level_0|column0+|row_?(nr|number)?", re.IGNORECASE)  # column0: without a name in CSV
+_IF_COUNTING = re.compile(
+    r"index|level_0|column0+|row_?(nr|numbers?|names?)?", re.IGNORECASE
+)  # column0: without a name in CSV
 _UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
 _EPOCH = (631_152_000, 4_102_444_800)  # seconds from 1990 to 2100
@@ -49,19 +52,24 @@ def identifiers(rows: Rows, columns: Sequence[str], arm: str | None = None) -> I
     """Which of the columns number or date the rows, where nobody has named the columns to compare."""
     found = Identifiers()
     alike: dict[str, list[str]] = {"id": [], "time": []}
-    for column, shape in _shapes(rows, columns, arm).items():
-        if _ALWAYS.fullmatch(column) or (shape == "counting" and _IF_COUNTING.fullmatch(column)):
+    shapes = _shapes(rows, columns, arm)
+    alone = set(shapes.values()) <= {"counting"}  # then they are what there is to compare
+    for column, shape in shapes.items():
+        named = _ALWAYS.fullmatch(column) or (shape in ("counting", "id") and _IF_COUNTING.fullmatch(column))
+        if named or (shape == "counting" and not alone and _counts_all(rows, column)):
             found.skipped.append(column)
-            found.notes.append(_skipped(column, is_time=shape == "time" or bool(TIMES.fullmatch(rows.types[column]))))
+            what = "is an index" if named else "only counts the rows"
+            is_time = shape == "time" or bool(TIMES.fullmatch(rows.types[column]))
+            found.notes.append(_skipped(column, what, is_time))
         elif shape:
             alike["time" if shape == "time" else "id"].append(column)
     found.warnings += [_suspicion(kind, names) for kind, names in alike.items() if names]
     return found
 
 
-def _skipped(column: str, is_time: bool) -> str:
+def _skipped(column: str, what: str, is_time: bool) -> str:
     when = f"; if it says when a row came, set order={column!r}" if is_time else ""
-    return f"column {column!r} is an index and is not compared{when}; to compare it, name it in values="
+    return f"column {column!r} {what} and is not compared{when}; to compare it, name it in values="
 
 
 def _suspicion(kind: str, columns: list[str]) -> str:
@@ -128,6 +136,16 @@ def _shape_of_numbers(values: NDArray[np.float64], owners: NDArray[np.intp]) -> 
     if any(map(_grows, steps)):
         return "id" if whole else "time"
     return "id" if whole and np.array_equal(np.sort(values), values.min() + np.arange(len(values))) else ""
+
+
+def _counts_all(rows: Rows, column: str) -> bool:
+    """Whether a column that counts the first rows has, all in all, the numbers that count all of them."""
+    name = quoted(column)
+    with readable(rows.name):
+        ((n_rows, n_given, low, high, total),) = rows.workspace.rows(
+            f"SELECT count(*), count({name}), min({name}), max({name}), sum({name}) FROM {rows.relation}"
+        )
+    return bool(n_given == n_rows == high - low + 1 and 2 * total == n_rows * (low + high))
 
 
 def _steps_within(values: NDArray[np.float64], owners: NDArray[np.intp]) -> NDArray[np.float64]:

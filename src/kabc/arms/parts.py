@@ -88,7 +88,7 @@ class PartedScan:
     """The scan of a table in parts. It answers as `Scan` does. `columns` are those that are read."""
 
     def __init__(self, scan: Scan, columns: Sequence[str], parts: Parts) -> None:
-        self.name, self.cells, self.kept = scan.name, scan.cells, scan.kept
+        self.name, self.arm, self.cells, self.kept = scan.name, scan.arm, scan.cells, scan.kept
         self._parts = parts
         # each part of a frame may know other categories
         types = {name: re.sub(r"ENUM.*", "VARCHAR", scan.rows.types[name]) for name in columns}

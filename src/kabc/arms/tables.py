@@ -17,7 +17,7 @@ import numpy as np
 from kabc.arms.base import NamedArms
 from kabc.arms.cells import NUMBERS, Cell, Scan
 from kabc.arms.columns import arm_column, in_order_of, kinds_of, known_kind, no_arm_column, value_columns
-from kabc.arms.counts import natural, rows_of_arms
+from kabc.arms.counts import natural, numbers_of, rows_of_arms
 from kabc.arms.files import open_files
 from kabc.arms.filters import kept_rows
 from kabc.arms.frames import open_frame
@@ -48,7 +48,8 @@ def table_arms(
 ) -> NamedArms:
     """Arms from a table.
 
-    They are sorted by name, with the numbers in names compared as numbers: "m2" comes before "m10".
+    They are sorted by name, with the numbers in names compared as numbers: "m2" comes before "m10". Names of a frame
+    whose column holds numbers are numbers; those of files are texts.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def table_arms(
         The column that names the arm of a row. Names in text files are text: "1.1" and "1.10" are two arms.
     values : str or sequence of str, optional
         The columns of a sample. Default: all other columns, if there are at most 20. The index that pandas writes to a
-        file is left out then, and columns that look like ids or times are named in `warnings` of the arms.
+        file and columns that only count the rows are left out then, and columns that look like ids or times are named
+        in `warnings` of the arms.
     wide : bool, default False
         The table has one column for each arm. `values` then names the columns to use, and `types` has the key "value".
         Missing cells at the end of a column are its end.
@@ -68,8 +70,8 @@ def table_arms(
         The kind of columns where the default is wrong. By default, numbers are numbers and booleans are categories.
         Strings are categories if there are at most 50 different ones and they repeat, else text.
     missing : {"raise", "drop", "encode"}, default "raise"
-        What happens to missing values. "raise" refuses them. "drop" leaves out their rows. "encode" makes them a value
-        of their own.
+        What happens to missing values. "raise" refuses them. "drop" leaves out their rows, and rows without an arm.
+        "encode" makes them a value of their own.
     text : {"features", "characters"}, default "features"
         How texts become numbers. "features" are hashed n-grams; "characters" are for the Hamming kernel.
     seed : int, default 0
@@ -115,7 +117,8 @@ def table_arms(
         )
     if not wide:
         rows = in_order_of(rows, order, arm, values)
-        return arms_of(rows, arm, values, types, missing, text, seed, notes=notes, parts=parts)
+        typed = not isinstance(source, str | os.PathLike | list | tuple)  # of files, names are texts
+        return arms_of(rows, arm, values, types, missing, text, seed, notes=notes, parts=parts, typed=typed)
     if arm is not None:
         raise SettingsError(
             f"wide=True means one column for each arm, and arm={arm!r} one column with all names; leave one out"
@@ -176,8 +179,12 @@ def arms_of(
     expected: Sequence[str] = (),
     notes: Sequence[str] = (),
     parts: Parts | None = None,
+    typed: bool = False,
 ) -> NamedArms:
-    """Arms from rows. The names in `expected` are arms even where they have no row. `notes` come before others."""
+    """Arms from rows. The names in `expected` are arms even where they have no row. `notes` come before others.
+
+    `typed`: whether names are numbers where their column has numbers; else they are texts.
+    """
     if not isinstance(seed, Integral) or seed < 0:
         raise SettingsError(f"seed must be a whole number, 0 or more, got {seed!r}")
     arm = arm_column(rows, arm)
@@ -192,9 +199,10 @@ def arms_of(
     scan = here if parts is None else PartedScan(here, [arm, *columns], parts)
     with readable(rows.name):
         counts, about_rows = rows_of_arms(scan, arm, missing, expected)
-    names = sorted(counts, key=natural)
+    known = numbers_of(list(counts), rows.types[arm]) if typed else {}
+    names = sorted(counts, key=known.__getitem__ if known else natural)
     buffer = RowBuffer(scan, names, np.array([counts[name] for name in names]), encoder, int(seed))
-    arms = {name: TableArm(buffer, number) for number, name in enumerate(names)}
+    arms = {known.get(name, name): TableArm(buffer, number) for number, name in enumerate(names)}
     return NamedArms(
         arms,
         [f"columns: {encoder.describe()}", *notes, *found.notes, *about_rows, *found.warnings],

@@ -29,7 +29,7 @@ class Failures:
     last : str
         What the last failure said, without keys.
     tries : int
-        All tries: samples, new tries and warm-ups.
+        All tries: samples and new tries. Runs before the first sample are none.
     values : int
         Samples that stand for a failure, where failures are encoded.
 
@@ -66,7 +66,7 @@ class Tally:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kinds: Counter[str] = Counter()
-        self._tries = self._values = 0
+        self._tries = 0
         self._last = ""
 
     @property
@@ -74,7 +74,7 @@ class Tally:
         """What was counted so far."""
         with self._lock:
             kinds = dict(self._kinds.most_common())
-            return Failures(sum(kinds.values()), kinds, self._last, self._tries, self._values)
+            return Failures(sum(kinds.values()), kinds, self._last, self._tries)
 
     def succeeded(self) -> None:
         """Count a try that gave a sample."""
@@ -89,11 +89,6 @@ class Tally:
             said = hide_words(said)  # what it quotes may name keys of its own
             self._last = said if len(said) <= _LONGEST else said[: _LONGEST - 3] + "..."
             return self._kinds.total() == self._tries >= FIRST_TRIES
-
-    def keep(self, rows: Sequence[Sequence[float]]) -> None:
-        """Count samples that stand for a failure: those whose last column says so."""
-        with self._lock:
-            self._values += sum(row[-1] == 1.0 for row in rows)
 
 
 def failures_of(arm: object) -> Failures:
@@ -110,7 +105,7 @@ def with_counts(
 
 
 def _of_arms(failures: Mapping[Hashable, Failures], drawn: Mapping[Hashable, int]) -> str:
-    failing = {name: min(one.values, drawn[name]) for name, one in failures.items() if one.values}
+    failing = {name: one.values for name, one in failures.items() if one.values}
     if not failing:
         return "no value is a failure"
     first, *others = sorted(failing, key=lambda name: -failing[name] / max(drawn[name], 1))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kabc.arms.base import NamedArms
 from kabc.core.errors import SettingsError
 from kabc.core.files import expect_writable, first_same, write_text
+from kabc.core.words import no_formula
 
 Samples = dict[str, NDArray[Any]]  # each (n, d)
 
@@ -33,10 +34,11 @@ def save_pilot(path: str, pilot: Samples, arms: NamedArms) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = _columns(pilot, arms)
-    writer.writerow([ARM, *columns])
+    writer.writerow([ARM, *map(no_formula, columns)])
     for name, rows in pilot.items():
         for row in rows.reshape(len(rows), -1).tolist():
-            writer.writerow([name, *(_cell(value, arms.levels.get(c)) for c, value in zip(columns, row, strict=True))])
+            cells = [_cell(value, arms.levels.get(c)) for c, value in zip(columns, row, strict=True)]
+            writer.writerow(map(no_formula, [name, *cells]))
     write_text(path, text.getvalue())
 
 

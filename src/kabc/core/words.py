@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 from unicodedata import category
 
 _IRREGULAR = {"category": "categories", "entry": "entries", "has": "have", "is": "are", "try": "tries"}
@@ -12,6 +13,7 @@ _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, format (also of direction),
 _WHOLE_LIST = 20  # names that are all shown
 _OF_LONG_LIST = 5  # names that are shown of more
 _LONGEST_WORD = 100  # characters that are compared with known words
+_COMPUTED = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet takes what begins so for a formula
 _JOINERS = "\u200c\u200d"  # parts of words and of emoji: they change no line and no direction
 
 
@@ -44,10 +46,11 @@ def in_short(names: Iterable[str], *, everyone: bool = False) -> str:
     return few(known, _OF_LONG_LIST)
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """A suggestion for a misspelt word, or nothing."""
-    near = difflib.get_close_matches(str(word)[:_LONGEST_WORD], list(known), n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}? " if near else ""
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """A suggestion for a misspelt word, or nothing. The text of a number is a misspelt number."""
+    meant = {str(one): one for one in known}
+    near = difflib.get_close_matches(str(word)[:_LONGEST_WORD], meant, n=1, cutoff=0.6)
+    return f"did you mean {meant[near[0]]!r}? " if near else ""
 
 
 def percent(probability: float) -> str:
@@ -82,3 +85,14 @@ def describe(value: object) -> str:
     except Exception:  # a number of 5,000 digits, or an object whose own code fails
         text = f"an object of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def no_formula(cell: Any) -> Any:
+    """A cell of a CSV file. A text that a spreadsheet would compute gets an apostrophe; a number is no such text."""
+    if not isinstance(cell, str) or not cell.startswith(_COMPUTED):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

@@ -52,7 +52,7 @@ def _part(one: Failures) -> str:
 
 
 def _how(one: Failures) -> str:
-    return f"{how_it_failed(one)}; last: {one.last}"
+    return how_it_failed(one) + (f"; last: {one.last}" if one.last else "")
 
 
 def how_it_failed(one: Failures) -> str:

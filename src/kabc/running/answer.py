@@ -52,7 +52,7 @@ def answer(strategy: Strategy, intake: Intake, ended: Ending) -> Result:
     labels = placed(found, intake.drawn).labels
     evidence = Evidence.none(n_arms) if ended.broken else strategy.evidence()
     void = bool(refuted) or ended.status == "stopped"
-    drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), dict(ended.failures)
+    drawn, failures = dict(zip(intake.names, intake.drawn, strict=True)), intake.failures(ended.failures)
     said = with_counts(intake.notes, failures, drawn)
     return Result(
         names=intake.names,

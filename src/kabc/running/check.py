@@ -187,4 +187,4 @@ def _in(name: object, known: Sequence[Hashable]) -> bool:
 def _expect_known(what: str, name: object, known: Sequence[Hashable]) -> None:
     if not _in(name, known):
         few = ", ".join(map(repr, known[:_MOST])) + (f" and {len(known) - _MOST:,} more" if len(known) > _MOST else "")
-        raise SettingsError(f"{what}={name!r} is not an arm; {did_you_mean(name, map(str, known))}the arms are {few}")
+        raise SettingsError(f"{what}={name!r} is not an arm; {did_you_mean(name, known)}the arms are {few}")

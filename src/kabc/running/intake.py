@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from kabc.arms.tallies import ENCODED, Failures
 from kabc.core.errors import ArmError, SampleError
 from kabc.core.samples import as_points, as_rows, describe
 from kabc.core.words import counted
 from kabc.running.anchors import Anchored
-from kabc.running.record import Kept
+from kabc.running.record import Kept, rows_of
 from kabc.running.reuse import Reuse
 from kabc.running.strings import Strings, text_rows
 from kabc.running.watch import Watch
@@ -22,7 +24,8 @@ from kabc.study.facts import Facts
 Pieces = Mapping[int, Sequence[ArrayLike]]  # arm -> what its draws of a round gave, in their order
 
 
-_STATE = ("drawn", "_kept", "strings", "_watch", "notes", "columns", "block", "_sizes", "_width")
+_STATE = ("drawn", "failed", "_kept", "strings", "_watch", "notes", "columns", "block", "_sizes", "_width")
+_NOT_SAID = "not said"  # how a sample failed that somebody else drew, or that was lost with a worker
 _MOST_UNHEARD = 4096  # samples
 
 
@@ -59,6 +62,7 @@ class Intake:
         self.strings, self.reuse = strings, reuse
         self.block = 1  # consecutive samples of an arm that form one
         self.drawn = [0] * len(names)
+        self.failed = [0] * len(names)  # samples of each arm that stand for a failure
         self._kept, self._watch = Kept(len(names)), watch
         self._unheard: list[dict[int, ArrayLike]] = []  # rounds that these two have not heard of yet
         self._n_unheard = 0  # samples of these rounds
@@ -236,9 +240,25 @@ class Intake:
             assert self.reuse is not None
             self.drawn[arm] += self.reuse.unread(arm)
 
+    def failures(self, found: Mapping[Hashable, Failures]) -> dict[Hashable, Failures]:
+        """What failed, with the samples that stand for a failure. Where tries were not counted, samples are."""
+        known: dict[Hashable, Failures] = {}
+        for name, values, drawn in zip(self.names, self.failed, self.drawn, strict=True):
+            one = found.get(name, Failures())
+            if not one.tries:
+                count = max(one.count, values)
+                kinds = dict(one.kinds) | ({_NOT_SAID: count - one.count} if count > one.count else {})
+                one = Failures(count, kinds, one.last, drawn - values + count)
+            if one.count:
+                known[name] = replace(one, values=values)
+        return known
+
     def _counted(self, pieces: Pieces) -> dict[int, ArrayLike]:
         for arm, parts in pieces.items():
             self.drawn[arm] += sum(map(len, parts))  # type: ignore[arg-type]
+            if ENCODED in self.facts.notes:
+                found = [rows for part in parts if (rows := rows_of(part)) is not None and rows.dtype.kind in "biuf"]
+                self.failed[arm] += sum(int((rows[:, -1] == 1).sum()) for rows in found)
         return {arm: parts[0] if len(parts) == 1 else self._joined(arm, parts) for arm, parts in pieces.items()}
 
     def _joined(self, arm: int, parts: Sequence[ArrayLike]) -> ArrayLike:

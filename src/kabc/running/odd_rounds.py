@@ -267,7 +267,7 @@ class OddRounds:
     # ------------------------------------------------------------ the answer
 
     def _answer(self, extent: Extent, started: float) -> OutliersResult:
-        intake, found, failures = self._intake, self._found, self._sources.failures
+        intake, found = self._intake, self._found
         n_arms, watched = len(intake), intake.watch
         odd = np.zeros(n_arms, dtype=np.bool_) if found is None else found.odd()
         log_e = np.full(n_arms, np.nan)
@@ -276,7 +276,8 @@ class OddRounds:
         refuted = () if watched is None else watched.assumptions(intake.names, intake.columns, intake.types)
         drawn = dict(zip(intake.names, intake.drawn, strict=True))
         enough = self._enough()
-        notes = (*with_counts(intake.notes, failures, drawn), *self._notes)
+        said = with_counts(intake.notes, intake.failures(self._sources.failures), drawn)
+        notes = (*said, *self._notes)
         return OutliersResult(
             names=intake.names,
             status="doubtful" if refuted else self._status(odd, enough, extent),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from kabc.arms.failures import SpendError
+from kabc.arms.tallies import Failures
 from kabc.core.errors import KabcError, StrategyError
 from kabc.core.kernels import Gaussian
 from kabc.core.words import counted
@@ -112,6 +113,13 @@ class Run:
             return self.sources.n_lost(self.intake.new)
         return self.ledger.n_lost + (0 if self.sources is None else sum(self.sources.lost))
 
+    @property
+    def _failures(self) -> Mapping[Hashable, Failures]:
+        """What failed, by all workers."""
+        if self.ledger.private:
+            return {} if self.sources is None else self.sources.failures
+        return {self.intake.names[arm]: one for arm, one in self.ledger.failures.items() if arm < len(self.intake)}
+
     def _spent(self) -> float:
         price = self.intake.price
         return price * (sum(self.intake.new) + self._n_lost) if price else 0.0
@@ -145,7 +153,7 @@ class Run:
             notes=(*self.story(noted), *rounds.notes),
             seconds=seconds,
             trace=rounds.tracer.trace(),
-            failures={} if self.sources is None else self.sources.failures,
+            failures=self._failures,
             n_lost=self._n_lost,
             advice=advice,
             assumed=assumed(noted),

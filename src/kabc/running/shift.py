@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kabc.arms.base import Arm, go_to
 from kabc.arms.failures import SpendError
+from kabc.arms.tallies import Failures, failures_of
 from kabc.core.arrays import Array
 from kabc.core.errors import ArmError, KabcError
 from kabc.core.secrets import hide_words
@@ -26,6 +27,7 @@ from kabc.running.sharing import share
 from kabc.running.sources import Sources
 from kabc.storage.contract import Draw, Failure, Ticket
 from kabc.study.categories import Categories
+from kabc.study.failures import write_failures
 from kabc.study.ledger import Ledger
 from kabc.study.policies import OnWorkerLoss, fate, loss_message
 from kabc.study.tickets import Streams, keys_of
@@ -82,7 +84,8 @@ class Shift:
         self._ledger, self._n_before = ledger, n_before
         self._finished: list[Draw | Failure] = []
         self._held: dict[int, Ticket] = {}
-        self._began: dict[int, tuple[float, int]] = {}  # ticket -> when its draw began, and what was paid before
+        self._began: dict[int, tuple[float, int, Failures]] = {}  # ticket -> when, what was paid and failed before
+        self._failed_tries: list[tuple[Ticket, Failures]] = []  # of draws that are to be handed in
         self._exchanged = time.perf_counter()
         self._at_once = sources.workers.limit
         self._quick = 1  # tickets that take no longer than one exchange: so few are not worth sharing
@@ -125,6 +128,8 @@ class Shift:
         try:
             if finished and not self._ledger.private:
                 self._categories.write(self.sources.facts.levels)
+                write_failures(self._ledger.storage, self._ledger.study.id, self._failed_tries)
+                self._failed_tries = []
             want = self._fair(want)
             answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
         except BaseException:
@@ -243,7 +248,7 @@ class Shift:
         arm = self.sources.arms[ticket.arm]
         if not self._ledger.private:  # otherwise nobody else draws
             go_to(arm, ticket.start, self._drawn[ticket.arm])
-        self._began[ticket.id] = time.time(), getattr(arm, "n_paid", 0)
+        self._began[ticket.id] = time.time(), getattr(arm, "n_paid", 0), failures_of(arm)
         return arm
 
     def take(self, ticket: Ticket, get: Callable[[], ArrayLike]) -> None:
@@ -255,8 +260,12 @@ class Shift:
         except Exception as error:
             self.lose(ticket)
             raise self._failed(ticket, error) from (error.__cause__ if isinstance(error, KabcError) else error)
-        began, paid = self._began.pop(ticket.id, (0.0, 0))
-        n_paid = getattr(self.sources.arms[ticket.arm], "n_paid", paid) - paid
+        arm = self.sources.arms[ticket.arm]
+        began, paid, before = self._began.pop(ticket.id, (0.0, 0, failures_of(arm)))
+        n_paid = getattr(arm, "n_paid", paid) - paid
+        failed = failures_of(arm).since(before)
+        if failed.count or (ticket.lease > 1 and hasattr(arm, "failures")):  # void: what an earlier lease noted
+            self._failed_tries.append((ticket, failed))
         self._took(ticket, rows, began, max(n_paid, 0))
 
     def _took(self, ticket: Ticket, rows: NDArray[Any], began: float, n_paid: int = 0) -> None:

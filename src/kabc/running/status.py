@@ -13,6 +13,7 @@ from kabc.running.so_far import known_so_far
 from kabc.storage.contract import Json, Note, Storage, StudyRecord, Summary, Ticket, WorkerRecord
 from kabc.study.categories import is_event
 from kabc.study.documents import facts_of_document
+from kabc.study.failures import failures_in
 from kabc.study.spec import Spec
 
 _SILENT = 60.0  # seconds without a sign of life after which a worker is taken for gone
@@ -130,5 +131,6 @@ class Figures:
                 | {"worker": one.worker, "expires": one.expires, "deaths": one.deaths}
                 for one in self.leases
             ],
+            "failures": {self.arm(arm): sum(kinds.values()) for arm, (kinds, _) in failures_in(self.notes).items()},
             "notes": dict(Counter(one.kind for one in self.notes if is_event(one))),
         }

@@ -19,6 +19,7 @@ from kabc.server.models.people import Visitor
 from kabc.server.models.studies import EventsQuery, Notes, NotesQuery, NoteView, Studies, StudyView
 from kabc.server.service import Call
 from kabc.storage.contract import Note
+from kabc.study.categories import is_event
 
 _PATIENCE = 10.0  # seconds for which a request waits for an answer that is being computed
 _LITTLE = 2.0  # the same, where something can be said without it
@@ -89,7 +90,7 @@ async def notes(call: Call) -> Notes:
     """What happened."""
     asked: NotesQuery = call.query
     await call.service.thread(call.service.storage.wait, call.study, 0, 0.0)  # refused if there is no such study
-    found: list[Note] = await call.store("notes", call.study, asked.after)
+    found = [note for note in await call.store("notes", call.study, asked.after) if is_event(note)]
     page = found[: asked.limit]
     return Notes(notes=[note_view(one) for one in page], more=len(found) > len(page))
 

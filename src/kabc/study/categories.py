@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kabc.storage.contract import Note, Storage
+from kabc.study.failures import KIND as FAILURES
 
 KIND = "categories"  # of the notes
 
@@ -55,5 +56,5 @@ def _pairs(read: Any) -> dict[float, str]:
 
 
 def is_event(note: Note) -> bool:
-    """Whether a note says that something happened, and not what a code means."""
-    return note.kind != KIND
+    """Whether a note says that something happened, and not what a code means or what else is counted from notes."""
+    return note.kind not in (KIND, FAILURES)

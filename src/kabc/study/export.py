@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kabc.core.errors import SettingsError
 from kabc.core.files import StrPath, expect_writable, written_whole
-from kabc.core.words import in_short, shown
+from kabc.core.words import in_short, no_formula, shown
 from kabc.results.files import loaded
 from kabc.storage.contract import Draw, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
@@ -167,13 +167,14 @@ def _csv(sheet: Sheet, drawn: Iterator[tuple[Ticket, Draw]], file: Path, progres
     done = 0
     with file.open("w", encoding="utf-8", errors="backslashreplace", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow([*ABOUT, *sheet.columns])
+        writer.writerow([*ABOUT, *map(no_formula, sheet.columns)])
         for ticket, draw in drawn:
             rows = sheet.values(ticket, draw)
             paid = sheet.paid(draw)
             before = [sheet.study, sheet.arms[ticket.arm], ticket.round, ticket.id, ticket.piece]
             after = [draw.worker, _time(draw.started), _time(draw.ended), paid, paid * sheet.price, int(draw.late)]
-            columns = [sheet.cells(i, rows[:, i]) for i in range(rows.shape[1])]
+            before, after = list(map(no_formula, before)), list(map(no_formula, after))
+            columns = [map(no_formula, sheet.cells(i, rows[:, i])) for i in range(rows.shape[1])]
             for i, values in enumerate(zip(*columns, strict=True), ticket.start + 1):
                 writer.writerow([*before, i, *after, *values])
             done += len(rows)

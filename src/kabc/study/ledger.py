@@ -12,8 +12,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from kabc.arms.tallies import Failures
 from kabc.storage.contract import Answered, Draw, Failure, Json, Storage, StudyRecord, Ticket
 from kabc.study.facts import Facts
+from kabc.study.failures import failures_in
 from kabc.study.tickets import tickets_of
 
 Rows = NDArray[Any]  # (count,) or (count, d)
@@ -57,6 +59,7 @@ class Ledger:
         self.tickets: Sequence[Ticket] = ()  # of the open round
         self.replayed = False  # whether the last round was in the log
         self._number: int | None = None  # of the open round
+        self._parted = False  # whether what there is of it was given
         self._missing: set[int] = set()  # tickets of it that are not done, as far as is known here
         self._rows: dict[int, Rows] = {}  # of its tickets, where they are known here
         self._log: dict[int, list[tuple[Ticket, Draw]]] = {}  # whole rounds that were read, and not asked for yet
@@ -96,7 +99,7 @@ class Ledger:
         else:
             planned = tickets_of(request, number, self.seed, self.facts, before)
             self.tickets = self.storage.open_round(self.study.id, number, planned)
-        self._number, self._rows = number, {}
+        self._number, self._rows, self._parted = number, {}, False
         self._missing = {ticket.id for ticket in self.tickets if ticket.state != "done"}
         self.replayed = False
         self._compare(self.tickets, number, request)
@@ -126,6 +129,7 @@ class Ledger:
         found = self.storage.draws(self.study.id, self._number, self._number)
         self._rows |= {ticket.id: draw.rows for ticket, draw in found if ticket.id not in self._rows}
         done = [(ticket, self._rows[ticket.id]) for ticket in self.tickets if ticket.id in self._rows]
+        self._parted = True
         return by_arm({ticket.arm: 0 for ticket, _ in done}, done)
 
     # ------------------------------------------------------------ the log
@@ -160,6 +164,13 @@ class Ledger:
         """Add a note that other processes will go by."""
         if not self._only_read:
             self.storage.add_note(self.study.id, kind, body)
+
+    @property
+    def failures(self) -> dict[int, Failures]:
+        """What failed of each arm, by all workers, in the rounds whose rows were given."""
+        before = self._number if self.tickets and not self._parted else None
+        found = failures_in(self.storage.notes(self.study.id), before)
+        return {arm: Failures(sum(kinds.values()), kinds, last) for arm, (kinds, last) in found.items()}
 
     @property
     def n_lost(self) -> int:

@@ -74,15 +74,14 @@ class HttpArm:
         prompts = [self._call.prompts[place] for place in places]
         self._stop, self._ending = threading.Event(), False
         try:
+            warming = Tally()  # how many there are depends on the number of processes
             while self._warmup > 0:
-                self._sample(self._call.prompts[0], self._stop)
+                self._sample(self._call.prompts[0], self._stop, warming)
                 self._warmup -= 1
             rows = in_order(self._sample, prompts, self._concurrency, self._stop)
         except KabcError as error:
             error.of_arm(self.name)
             raise
-        if self._policy.on_failure == "encode":
-            self._tally.keep(rows)
         return np.array(rows)
 
     @property
@@ -105,8 +104,8 @@ class HttpArm:
         """Close the connections. A later draw opens new ones."""
         self._client.close()
 
-    def _sample(self, prompt: str, stop: threading.Event) -> list[float]:
-        return self._policy.sample(lambda: self._answer(prompt, stop), stop.wait, self._tally)
+    def _sample(self, prompt: str, stop: threading.Event, tally: Tally | None = None) -> list[float]:
+        return self._policy.sample(lambda: self._answer(prompt, stop), stop.wait, tally or self._tally)
 
     def _answer(self, prompt: str, stop: threading.Event) -> list[float]:
         """The value of one call. Where the host says that there were too many, the call waits and is made again."""

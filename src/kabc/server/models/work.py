@@ -163,7 +163,7 @@ class Leave(Body):
 
 
 class Remark(Body):
-    """A note that workers write: a lost draw is drawn again, or encoded as a failure; what codes of categories mean."""
+    """A note that workers write: a lost draw is drawn again or encoded, what codes mean, which tries failed."""
 
-    kind: Literal["redrawn", "encoded", "restarted", "categories"]
+    kind: Literal["redrawn", "encoded", "restarted", "categories", "failures"]
     body: dict[str, Any]

@@ -37,6 +37,7 @@ def copy_study(
                 raise target.home.explained(error) from error
     except DBAPIError as error:
         raise source.home.explained(error) from error
+    target.home.settle()
 
 
 class _Copy:

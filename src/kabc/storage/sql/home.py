@@ -31,6 +31,9 @@ class Home(ABC):
         """Of the server, if there is one."""
         return ""
 
+    def settle(self) -> None:  # noqa: B027  (a server has nothing to do)
+        """Bring what was written to its last place, where it may lie in a log beside it."""
+
     @abstractmethod
     def as_of_now(self, connection: Connection) -> None:
         """Until the transaction ends, it sees the database as it is now. To be called before anything is read."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -28,7 +27,6 @@ from kabc.storage.errors import StorageError, StoreAwayError
 from kabc.storage.sql.home import Home
 
 APPLICATION = 0x6B616263  # "kabc", in the header of the file
-_MAGIC = b"SQLite format 3\x00"
 _PATIENCE = 60.0  # seconds in which another process may hold the lock
 _LARGE_LOG = 2**25  # bytes of the write-ahead log from which it is emptied, even if readers have to wait
 _WAIT_FOR_READERS = 1.0  # seconds, when it is emptied
@@ -53,22 +51,30 @@ class SqliteHome(Home):
 
     def check(self) -> None:
         try:
-            with self._path.open("rb") as file:
-                head = file.read(100)
+            if not self._path.stat().st_size:
+                return
+            with closing(self._header()) as header:
+                application = header.execute("PRAGMA application_id").fetchone()[0]
         except FileNotFoundError:
             if not self._path.parent.is_dir():
                 raise StorageError(f"there is no folder {str(self._path.parent)!r}; make it first") from None
             return
-        except OSError as error:
-            raise StorageError(
-                f"cannot read {self.label!r}: {error.strerror}; check the path and its rights"
-            ) from error
-        if not head:
-            return
-        if not head.startswith(_MAGIC) or len(head) < 100:
-            raise StorageError(f"{self.label!r} is not a SQLite database; choose another path")
-        if struct.unpack(">I", head[68:72]) != (APPLICATION,):
+        except (OSError, sqlite3.OperationalError) as error:
+            why = "Is a directory" if self._path.is_dir() else getattr(error, "strerror", error)
+            raise StorageError(f"cannot read {self.label!r}: {why}; check the path and its rights") from error
+        except sqlite3.DatabaseError:
+            raise StorageError(f"{self.label!r} is not a SQLite database; choose another path") from None
+        if application != APPLICATION:
             raise StorageError(f"{self.label!r} is a database, but not a store of kabc; choose another path")
+
+    def _header(self) -> sqlite3.Connection:
+        """A look at the first page of the file as it is: nothing is locked, written or made beside it.
+
+        A plain open and close would drop the locks of all other connections that this process has to the file.
+        """
+        header = sqlite3.connect(f"{self._path.as_uri()}?mode=ro&immutable=1", uri=True)
+        header.execute("PRAGMA writable_schema = ON")  # a file that grows just now is not taken for a damaged one
+        return header
 
     def _connected(self) -> Connection:
         if self._connection is None:
@@ -139,6 +145,11 @@ class SqliteHome(Home):
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.exec_driver_sql(f"PRAGMA busy_timeout = {int(1000 * self._patience)}")
             connection.commit()
+
+    def settle(self) -> None:
+        """A plain copy of the file has what was written so far, unless somebody reads an older state just now."""
+        with self._lock, suppress(DBAPIError):
+            self._connected().exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
     def as_of_now(self, connection: Connection) -> None:
         """A transaction never sees the changes of others."""

@@ -28,6 +28,7 @@ from kabc.storage.contract import (
     TokenRecord,
     WorkerRecord,
 )
+from kabc.storage.errors import StorageError
 from kabc.storage.sql import leases, rounds, studies, tokens
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
@@ -92,6 +93,8 @@ class SqlStorage:
                 left = end - time.monotonic()
                 if not self._home.passes(error) or left <= 0:
                     raise self._home.explained(error) from error
+            except UnicodeDecodeError as error:  # not even what is wrong is a text
+                raise StorageError(f"{self._home.label!r}: the file is damaged; restore it from a copy") from error
             if nap >= 1:
                 self.say(f"{self._home.label} does not answer; trying again for {left:.0f} seconds")
             time.sleep(min(nap, left))
@@ -107,7 +110,9 @@ class SqlStorage:
 
     def create_study(self, name: str, spec: Json, limits: Json) -> StudyRecord:
         token = _token()
-        return self._write(lambda c: studies.create(self._home, c, name, spec, limits, token))
+        made = self._write(lambda c: studies.create(self._home, c, name, spec, limits, token))
+        self._home.settle()
+        return made
 
     def load_study(self, name: str) -> StudyRecord:
         return self._read(lambda c: studies.load_by_name(self._home, c, name))
