@@ -7,7 +7,7 @@ import os
 import platform
 import secrets
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -66,7 +66,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Only tests that are marked may draw fresh seeds, here and in processes that they start, in their fixtures too."""
     if item.get_closest_marker("fresh_seed"):
         del os.environ[REFUSED]

@@ -18,7 +18,7 @@ SPOILT[180] = np.inf
 
 
 def series(values: Any) -> Any:
-    import pandas
+    import pandas  # type: ignore[import-untyped]
 
     return pandas.Series(values)
 
