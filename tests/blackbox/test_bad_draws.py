@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import numpy as np
 import pytest
 
 import kabc
-from tests.blackbox.shell import Served, serving, shell
+from tests.blackbox.shell import KABC, PATIENCE, Served, environment, serving, shell
 from tests.postgres import new_database
+from tests.processes import running
 
 Arm = Callable[[int, np.random.Generator], Any]
 BAD: dict[str, Callable[[int], Any]] = {
@@ -108,7 +111,7 @@ def test_texts_and_rows_of_several_columns_are_as_good_as_before(store: Path | s
     for name, make in {"texts": texts, "rows": rows, "mixed": mixed}.items():
         found = ask(store, name).run({"a": make(0.1), "b": make(2.5)}, progress=False)
         assert found.groups == (("a",), ("b",)), name
-    assert ask(store, "kinds").run({"a": kinds(0), "b": kinds(1)}, progress=False).n_samples == 400
+    assert ask(store, "kinds").run({"a": kinds(0), "b": kinds(1)}, progress=False).status == "budget"
 
 
 # ---------------------------------------------------------------- two workers
@@ -174,6 +177,14 @@ class Caller:
         return self.post("exchange", finished=[draw | {"kind": "draw", "started": started, "ended": 1e9}])
 
 
+@contextmanager
+def served_store(folder: Path) -> Iterator[Served]:
+    """A server on a new store."""
+    kabc.create_study("first", ["a", "b"], 2, seed=0, storage=folder / "kabc.db")
+    with serving(folder) as served:
+        yield served
+
+
 def begun(served: Served, name: str) -> kabc.Study:
     """A study whose first round is open, after one draw that counts."""
     study = ask(served.store, name)
@@ -196,7 +207,7 @@ HTTP_BAD: dict[str, Any] = {
 
 
 def test_what_is_told_by_http_is_looked_at_before_it_is_done(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, served.client(served.token("tell")) as client:
+    with served_store(tmp_path) as served, served.client(served.token("tell")) as client:
         for name, bad in HTTP_BAD.items():
             study = begun(served, name)
             caller = Caller(client, name, "w1")
@@ -215,7 +226,7 @@ def test_what_is_told_by_http_is_looked_at_before_it_is_done(tmp_path: Path) -> 
 
 
 def test_a_study_of_numbers_alone_takes_no_text_as_its_first_draw(tmp_path: Path) -> None:
-    with serving(tmp_path) as served, served.client(served.token("tell")) as client:
+    with served_store(tmp_path) as served, served.client(served.token("tell")) as client:
         kernel = kabc.kernels.Gaussian(bandwidth=1.0)
         study = kabc.create_study("k", ["a", "b"], 2, kernel=kernel, seed=0, storage=served.store, max_samples=400)
         first = study.ask()  # which opens the round
@@ -228,17 +239,18 @@ def test_a_study_of_numbers_alone_takes_no_text_as_its_first_draw(tmp_path: Path
         assert study.run(arms, progress=False).groups == (("a",), ("b",))
 
 
-def test_a_worker_by_url_is_told_that_its_arm_is_bad(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
-        study = begun(served, "s")
-        study.pause()  # nobody holds a draw
-        del study
-        kabc.load_study("s", storage=served.store).resume()
-        words = ["worker", "--server", served.address, "--study", "s", "--quiet", "--json"]
+def test_workers_by_url_whose_arms_differ_are_told_so(tmp_path: Path) -> None:
+    with served_store(tmp_path) as served:
+        ask(served.store)
         env = {"KABC_TOKEN": served.token("tell")}
-        wide = shell(*words, "--command", "a=echo [1, 2]", "--command", "b=echo [1, 2]", env=env)
-        assert wide.code == 4 and "2 columns" in wide.err, wide.err
+        words = ["worker", "--server", served.address, "--study", "s", "--quiet", "--json", "--warmup", 0, "--command"]
+        narrow = [KABC, *words, "a=echo 1"]
+        with running(narrow, env=environment(env), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
+            wide = shell(*words, "b=echo 1 2", env=env)
+            _, said = process.communicate(timeout=PATIENCE)
+        assert (wide.code, process.returncode) == (2, 2)
+        assert "the same columns" in wide.err and "the same columns" in said
         seen = shell("study", "status", "s", "--storage", served.store, "--json").json
-        assert seen["tickets"]["done"] == 1 and seen["notes"]["failed"] >= 1
-        found = kabc.load_study("s", storage=served.store).run({"a": normal(0), "b": normal(1.5)}, progress=False)
-        assert found.status == "decided"
+        assert seen["tickets"]["failed"] >= 1 and seen["tickets"]["done"] >= 1 and seen["state"] == "running"
+        drawn = shell("study", "result", "s", "--storage", served.store, "--json", "--quiet")
+        assert (drawn.code, drawn.json["n_samples"]) == (3, seen["n_samples"])

@@ -1,4 +1,4 @@
-"""Stores of earlier versions that hold a draw which no strategy can be told: everything can be had, and it is mended."""
+"""Stores of earlier versions that hold a draw which no strategy can be told: all else can be had, and it is mended."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STUCK = Path(__file__).parent.parent / "golden" / "stores" / "stuck.sql"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """Studies "texts" and "widths", which are stuck at tickets 7 and 10, and "times", which has ended."""
+    """Studies "texts" and "widths", which are stuck at tickets 7 and 9, and "times", which has ended."""
     file = tmp_path / "kabc.db"
     with sqlite3.connect(file) as connection:
         connection.executescript(STUCK.read_text(encoding="utf-8"))
@@ -26,11 +26,16 @@ def store(tmp_path: Path) -> Path:
     return file
 
 
+def table(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8") as opened:
+        return list(csv.DictReader(opened))
+
+
 def normal(mean: float, *columns: int) -> Callable[[int, np.random.Generator], np.ndarray]:
     return lambda n, rng: rng.normal(mean, 1.0, (n, *columns))
 
 
-STUDIES = {"texts": (7, "b", 9), "widths": (10, "c", 4)}  # the ticket, its arm, samples without it
+STUDIES = {"texts": (7, "b", 9), "widths": (9, "c", 4)}  # the ticket, its arm, samples without it
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -41,13 +46,13 @@ def test_all_that_is_good_can_be_had(store: Path, tmp_path: Path, name: str) -> 
     said = " ".join(shown.json["notes"])
     assert shown.code == 3 and shown.json["n_samples"] == n_samples
     assert cure in said and f"arm {arm!r}" in said and "is left out" in said
-    assert name not in said.replace(cure, "") and "Traceback" not in shown.err
+    assert "Traceback" not in shown.err
     written = shell("study", "export", name, tmp_path / "out.csv", "--storage", store, "--quiet")
     assert written.code == 0 and cure in written.err and "damaged" not in written.err
-    rows = list(csv.DictReader((tmp_path / "out.csv").open(encoding="utf-8")))
+    rows = table(tmp_path / "out.csv")
     assert len(rows) == n_samples and str(ticket) not in {row["ticket"] for row in rows}
     stopped = shell("study", "stop", name, "--storage", store, "--json", "--quiet")
-    assert (stopped.code, stopped.json["status"], stopped.json["n_samples"]) == (0, "stopped", n_samples)
+    assert (stopped.code, stopped.json["status"], stopped.json["n_samples"]) == (0, "interrupted", n_samples)
     study = kabc.load_study(name, storage=store)
     assert any(cure in note for note in study.result().notes)
 
@@ -95,7 +100,7 @@ def test_rows_that_fit_are_late_ones_in_the_table(tmp_path: Path) -> None:
     assert study.tell(ask, np.full(ask.count, 7.0)) == "superseded"  # it was given up
     study.run({"a": normal(0), "b": normal(5)}, progress=False)
     study.export(tmp_path / "out.csv")
-    late = [row for row in csv.DictReader((tmp_path / "out.csv").open(encoding="utf-8")) if row["late"] == "1"]
+    late = [row for row in table(tmp_path / "out.csv") if row["late"] == "1"]
     assert [row["ticket"] for row in late] == [str(ask.ticket.id)] * ask.count
     assert {row["value 1"] for row in late} == {"7.0"}
 
@@ -103,33 +108,28 @@ def test_rows_that_fit_are_late_ones_in_the_table(tmp_path: Path) -> None:
 def test_what_was_told_to_the_strategy_is_not_discarded(tmp_path: Path) -> None:
     store = tmp_path / "kabc.db"
     study = kabc.create_study("s", ["a", "b"], 2, seed=0, storage=store)
-    first = study.ask()
-    assert first is not None
-    while (ask := first) is not None:
+    asks = []
+    while (ask := study.ask()) is not None and not (asks and ask.ticket.round > asks[0].ticket.round):
         study.tell(ask, ask.rng.normal({"a": 0.0, "b": 5.0}[str(ask.arm)], 1.0, ask.count))
-        open_ask = study.ask()
-        if open_ask is None or open_ask.ticket.round > first.ticket.round:
-            break
-        first = open_ask
-    for number, reason in ((first.ticket.id, "round"), (999, "no ticket 999"), (open_ask.ticket.id, "not drawn")):
+        asks.append(ask)
+    assert ask is not None
+    for number, reason in ((asks[0].ticket.id, "earlier rounds"), (999, "no ticket 999"), (ask.ticket.id, "not drawn")):
         said = shell("study", "discard", "s", number, "--storage", store)
         assert said.code == 2 and reason in said.err, said.err
-        with pytest.raises(kabc.SettingsError, match=reason):
-            study.discard(number)
+    study.tell(ask, ask.rng.normal({"a": 0.0, "b": 5.0}[str(ask.arm)], 1.0, ask.count))
     found = study.run({"a": normal(0), "b": normal(5)}, progress=False)
-    last = kabc.load_study("s", storage=store)
-    before = found.n_samples
-    with pytest.raises(kabc.SettingsError, match="told"):
-        for number in range(1, 1000):
-            last.discard(number)
-    assert last.result().n_samples == before
+    study.export(tmp_path / "out.csv")
+    for number in {row["ticket"] for row in table(tmp_path / "out.csv")}:
+        with pytest.raises(kabc.SettingsError, match="told to the strategy"):
+            study.discard(int(number))
+    assert kabc.load_study("s", storage=store).result() == found
 
 
 def test_a_time_that_is_none_leaves_no_study_without_its_table(store: Path, tmp_path: Path) -> None:
     for form in ("csv", "parquet"):
         written = shell("study", "export", "times", tmp_path / f"out.{form}", "--storage", store, "--quiet")
         assert written.code == 0, written.err
-    rows = list(csv.DictReader((tmp_path / "out.csv").open(encoding="utf-8")))
+    rows = table(tmp_path / "out.csv")
     assert len(rows) == kabc.load_study("times", storage=store).result().n_samples  # the draw counted
     assert sum(row["started"] == "" for row in rows) == 2
 

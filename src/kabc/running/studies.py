@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kabc.core.errors import SettingsError
-from kabc.core.kernels import Hamming
+from kabc.core.errors import SampleError, SettingsError
+from kabc.core.kernels import Kernel
 from kabc.results.files import loaded
 from kabc.results.origin import origin_now
 from kabc.results.values import Result
@@ -37,6 +37,7 @@ from kabc.study.documents import facts_document, facts_of_document
 from kabc.study.effects import note_effects
 from kabc.study.facts import ArmFacts, Facts
 from kabc.study.ledger import Ledger
+from kabc.study.misfits import Misfit, misfits
 from kabc.study.spec import Spec
 from kabc.study.story import story
 
@@ -67,8 +68,9 @@ def run_of(
     listeners: Sequence[Listener] = (),
     started: float | None = None,
     facts: Facts | None = None,
+    leave_out: Sequence[Misfit] = (),
 ) -> Run:
-    """The run that answers the question of a study. Without `worker`, it only reads."""
+    """The run that answers the question of a study. Without `worker`, it only reads, and may leave draws out."""
     if facts is None:
         facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
     reuse = reuse_of(storage, spec)
@@ -82,22 +84,40 @@ def run_of(
     if sources is None:
         intake.levels = categories_of(storage, study.id)
     settings = read_tolerance(settings, intake, spec.types)
-    intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
+    if isinstance(settings.kernel, Kernel):
+        intake.coerce = settings.kernel.coerce
     run = Run(
         settings,
         sources,
         intake,
-        Ledger(storage, study, facts, spec.seed, worker or "reader", only_read=not worker),
+        Ledger(
+            storage,
+            study,
+            facts,
+            spec.seed,
+            worker or "reader",
+            only_read=not worker,
+            leave_out=[(one.ticket.id, one.ticket.lease) for one in leave_out],
+        ),
         Ticker(False) if show is None else show,
         listeners,
         time.perf_counter() if started is None else started,
-        story=lambda: story(storage, study, spec.kabc, origin_now("").version),
+        story=lambda: (
+            *story(storage, study, spec.kabc, origin_now("").version),
+            *(one.line for one in leave_out),
+        ),
     )
     if reuse is None:
         keeper = Keeper(storage, study, spec.fingerprint)
         keeper.restore(run.rounds)
         run.stepper.told = partial(keeper.told, run.rounds) if worker else None
     return run
+
+
+def without_misfits(storage: Storage, study: StudyRecord, spec: Spec) -> Run | None:
+    """A run that reads without the draws that the strategy cannot be told; None: there are none of them."""
+    found = misfits(storage, study, spec.names)
+    return run_of(storage, study, spec, None, leave_out=found) if found else None
 
 
 def is_final(study: StudyRecord) -> bool:
@@ -182,7 +202,13 @@ class Step:
 
     def advance(self) -> bool:
         """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
-        if self.run.stepper.advance():
+        try:
+            goes_on = self.run.stepper.advance()
+        except (SampleError, SettingsError):
+            for misfit in misfits(self.storage, self.study, self.run.intake.names)[:1]:
+                raise misfit.error() from None
+            raise
+        if goes_on:
             self.teller.tell(self.run.rounds.strategy)
             return True
         self._read_categories()

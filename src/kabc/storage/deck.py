@@ -115,10 +115,14 @@ class Deck:
         """Failed ones are open again, and their deaths are forgotten. Returns how many."""
         failed = [ticket for ticket in tickets if ticket.state == "failed"]
         for ticket in failed:
-            self._change(replace(ticket, deaths=0), "open", lease=ticket.lease)
+            self.open_again(replace(ticket, deaths=0))
             self._died.get(ticket.arm, {}).pop(ticket.id, None)
-            heappush(self._next, (ticket.place, ticket.id))
         return len(failed)
+
+    def open_again(self, ticket: Ticket) -> None:
+        """What it brought does not count: it is dealt again."""
+        self._change(ticket, "open", lease=ticket.lease)
+        heappush(self._next, (ticket.place, ticket.id))
 
     def deaths(self) -> dict[int, int]:
         """Arm -> workers that died with tickets of it."""

@@ -11,11 +11,14 @@ from threading import Condition
 from typing import Any
 
 from kabc.storage.checks import (
+    First,
     about,
+    check_discard,
     check_name,
-    check_rows,
     check_tickets,
     copied,
+    first_of,
+    judged,
     name_taken,
     no_study,
     no_such_id,
@@ -52,7 +55,8 @@ class _Study:
         self.n_rounds = 0
         self.deck = Deck()
         self.draws: dict[int, Draw] = {}  # ticket -> the draw that counts
-        self.late: dict[tuple[int, int], tuple[Ticket, Draw]] = {}  # (ticket, lease)
+        self.first: First | None = None  # of the draws that count
+        self.late: dict[tuple[int, int, str, bytes], tuple[Ticket, Draw]] = {}  # (ticket, lease, worker, rows)
         self.samples: Counter[int] = Counter()  # arm -> samples that count
         self.n_paid = 0
         self.notes: list[Note] = []
@@ -77,6 +81,13 @@ class _Study:
         self.revision += 1
         if fields:
             self._record = replace(self._record, revision=self.revision, **fields)
+
+
+def _packed(draw: Draw) -> bytes:
+    """The rows, as they would be in a file: what is equal there is the same."""
+    from kabc.storage.rows import encode  # a look at a study does without numpy
+
+    return encode(draw.rows)
 
 
 class MemoryStorage(MemoryTokens):
@@ -224,8 +235,6 @@ class MemoryStorage(MemoryTokens):
                 ticket = kept.deck.tickets.get(one.ticket)
                 if ticket is None:
                     raise no_ticket(one.ticket, study)
-                if isinstance(one, Draw):
-                    check_rows(ticket, one)
             before = kept.deck.changes
             outcomes = tuple([self._hand_in(kept, one) for one in finished])
             leased: list[Ticket] = []
@@ -242,25 +251,48 @@ class MemoryStorage(MemoryTokens):
         ticket = kept.deck.tickets[one.ticket]
         if isinstance(one, Failure):
             return self._hand_in_failure(kept, ticket, one)
-        if kept.deck.finish(ticket, one.lease):
+        outcome, fault, new = judged(ticket, one, kept.first, lambda: _packed(kept.draws[ticket.id]) == _packed(one))
+        if outcome == "failed" and new:
+            self._hand_in_failure(kept, ticket, Failure(ticket.id, one.lease, one.worker, fault))
+        elif outcome == "done" and new:
+            kept.deck.finish(ticket, one.lease)
             kept.draws[ticket.id] = one
+            kept.first = kept.first or first_of(one)
             kept.samples[ticket.arm] += ticket.count
             kept.n_paid += one.n_paid or ticket.count
-            return "done"
-        if ticket.state == "done" and ticket.lease == one.lease:
-            return "done"  # handed in again
-        if (ticket.id, one.lease) not in kept.late:
-            kept.late[ticket.id, one.lease] = ticket, replace(one, late=True)
+        elif new and self._keep_late(kept, ticket, one):
             self._note(kept, "superseded", about(ticket, one.lease, one.worker))
             kept.deck.changes += 1
-        return "superseded"
+        return outcome
+
+    def _keep_late(self, kept: _Study, ticket: Ticket, draw: Draw) -> bool:
+        """Whether it was not kept already."""
+        key = ticket.id, draw.lease, draw.worker, _packed(draw)
+        known = key in kept.late
+        kept.late.setdefault(key, (ticket, replace(draw, late=True)))
+        return not known
 
     def _hand_in_failure(self, kept: _Study, ticket: Ticket, one: Failure) -> Outcome:
-        if kept.deck.give_back(ticket, one.lease, failed=one.final):
+        mine = ticket.worker == one.worker or ticket.state != "leased"
+        if mine and kept.deck.give_back(ticket, one.lease, failed=one.final):
             kind = "failed" if one.final else "returned"
             self._note(kept, kind, about(ticket, one.lease, one.worker, message=one.message))
             return "done"
-        return "done" if ticket.lease == one.lease else "superseded"
+        return "done" if mine and ticket.lease == one.lease else "superseded"
+
+    def discard(self, study: int, ticket: int, note: Json) -> Ticket:
+        with self._changed:
+            kept = self._get(study)
+            found = check_discard(kept.deck.tickets.get(ticket), ticket, study, kept.latest)
+            draw = kept.draws.pop(ticket)
+            kept.first = next(map(first_of, kept.draws.values()), None)
+            kept.samples = kept.samples - Counter({found.arm: found.count})  # arms without any are left out
+            kept.n_paid -= draw.n_paid or found.count
+            self._keep_late(kept, found, draw)
+            kept.deck.open_again(found)
+            self._note(kept, "discarded", {**about(found, found.lease, found.worker), **note})
+            self._change(kept)
+            return found
 
     def reopen(self, study: int, note: Json) -> int:
         with self._changed:
