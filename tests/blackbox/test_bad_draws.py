@@ -125,7 +125,7 @@ def test_of_two_workers_with_other_columns_the_first_one_counts(store: Path | st
     first, second = one.ask(), two.ask()
     assert first is not None and second is not None
     assert one.tell(first, first.rng.normal(0.0, 1.0, (first.count, 2))) == "done"
-    with pytest.raises(kabc.SampleError, match="3 columns.* 2") as refused:
+    with pytest.raises(kabc.SampleError, match=r"3 columns.* 2") as refused:
         two.tell(second, np.zeros((second.count, 3)))
     assert refused.value.arm == second.arm
     again = two.ask()  # the same draw: nothing was lost, and nothing counts twice
