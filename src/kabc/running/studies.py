@@ -22,15 +22,16 @@ from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
 from kabc.running.settings import AUTO
-from kabc.running.shift import Shift
+from kabc.running.shift import LEASE_SECONDS, Shift
 from kabc.running.snapshots import Listener
 from kabc.running.so_far import Teller
 from kabc.running.sources import Sources
+from kabc.running.steps import whole_rounds
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.worker import Worker
-from kabc.storage.contract import Storage, StudyRecord
+from kabc.storage.contract import Json, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
 from kabc.study.categories import categories_of
 from kabc.study.documents import facts_document, facts_of_document
@@ -118,6 +119,43 @@ def without_misfits(storage: Storage, study: StudyRecord, spec: Spec) -> Run | N
     """A run that reads without the draws that the strategy cannot be told; None: there are none of them."""
     found = misfits(storage, study, spec.names)
     return run_of(storage, study, spec, None, leave_out=found) if found else None
+
+
+def discard(storage: Storage, study: StudyRecord, spec: Spec, number: int, note: Json) -> Ticket:
+    """Take a draw back that the strategy was not told. Nobody tells its round meanwhile."""
+    latest, me = storage.summary(study.id).latest, worker_name()
+    tickets = storage.tickets(study.id, latest)
+    found = next((one for one in tickets if one.id == number), None)
+    if found is None:
+        raise SettingsError(
+            f"study {study.name!r} has no ticket {number} in its latest round, {latest}; those of earlier rounds were "
+            "told to the strategy, and cannot be taken back"
+        )
+    if found.state != "done":
+        raise SettingsError(f"ticket {number} is {found.state}, not drawn: there is nothing to discard")
+    if not storage.take_step(study.id, me, LEASE_SECONDS):
+        raise SettingsError(
+            f"another process is at work on study {study.name!r}; pause the study or end that process, and try again "
+            "in a minute"
+        )
+    try:
+        if all(one.state == "done" for one in tickets) and _can_be_told(storage, study, spec):
+            raise SettingsError(
+                f"ticket {number} was told to the strategy, and cannot be taken back: what came after it was decided "
+                "on it; make a new study"
+            )
+        return storage.discard(study.id, number, note)
+    finally:
+        storage.drop_step(study.id, me)
+
+
+def _can_be_told(storage: Storage, study: StudyRecord, spec: Spec) -> bool:
+    """Whether the strategy takes all that is drawn."""
+    try:
+        whole_rounds(run_of(storage, study, spec, None).stepper)
+    except (SampleError, SettingsError):
+        return False
+    return True
 
 
 def is_final(study: StudyRecord) -> bool:

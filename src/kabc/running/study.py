@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import warnings
 from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
@@ -12,7 +11,7 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import NamedArms
-from kabc.core.errors import ArmError, KabcError, ProtocolError, SampleError, SettingsError
+from kabc.core.errors import ArmError, ProtocolError, SampleError, SettingsError
 from kabc.core.files import StrPath
 from kabc.core.settings import positive_number, whole_number
 from kabc.results.values import Result
@@ -292,43 +291,10 @@ class Study:
         by : str
             As for `pause`.
         """
-        storage, record, worker = self._storage, self.record, f"discard-{secrets.token_hex(4)}"
-        seen = storage.summary(record.id)
-        tickets = storage.tickets(record.id, seen.latest)
-        found = next((one for one in tickets if one.id == ticket), None)
-        if found is None or found.state != "done":
-            raise SettingsError(self._not_discarded(ticket, found, seen.latest))
-        if not storage.take_step(record.id, worker, LEASE_SECONDS):
-            raise SettingsError(
-                f"another process is at work on study {self.name!r}; pause the study or end that process, and try "
-                "again in a minute"
-            )
         try:
-            if all(one.state == "done" for one in tickets) and self._takes_the_round(record):
-                raise SettingsError(
-                    f"ticket {ticket} was told to the strategy, and cannot be taken back: what came after it was "
-                    "decided on it; make a new study"
-                )
-            return storage.discard(record.id, ticket, _whose(by))
+            return studies.discard(self._storage, self.record, self._spec, ticket, _whose(by))
         finally:
-            storage.drop_step(record.id, worker)
             self._let_go()
-
-    def _not_discarded(self, number: int, ticket: Ticket | None, latest: int) -> str:
-        if ticket is not None:
-            return f"ticket {number} is {ticket.state}, not drawn: there is nothing to discard"
-        return (
-            f"study {self.name!r} has no ticket {number} in its latest round, {latest}; those of earlier rounds were "
-            "told to the strategy, and cannot be taken back"
-        )
-
-    def _takes_the_round(self, record: StudyRecord) -> bool:
-        """Whether the strategy can be told all that is drawn."""
-        try:
-            whole_rounds(studies.run_of(self._storage, record, self._spec, None).stepper)
-        except KabcError:
-            return False
-        return True
 
     # ------------------------------------------------------------ changes
 

@@ -11,7 +11,6 @@ from threading import Condition
 from typing import Any
 
 from kabc.storage.checks import (
-    First,
     about,
     check_discard,
     check_name,
@@ -40,47 +39,8 @@ from kabc.storage.contract import (
     TicketState,
     WorkerRecord,
 )
-from kabc.storage.deck import Deck
+from kabc.storage.deck import KeptStudy
 from kabc.storage.tokens import MemoryTokens
-
-
-class _Study:
-    """All that a store keeps of a study."""
-
-    def __init__(self, record: StudyRecord) -> None:
-        self._record, self.revision = record, record.revision
-        self.changed = record.created
-        self.rounds: dict[int, list[int]] = {}  # number -> ids of tickets, in their order
-        self.latest = -1  # number of the latest round
-        self.n_rounds = 0
-        self.deck = Deck()
-        self.draws: dict[int, Draw] = {}  # ticket -> the draw that counts
-        self.first: First | None = None  # of the draws that count
-        self.late: dict[tuple[int, int, str, bytes], tuple[Ticket, Draw]] = {}  # (ticket, lease, worker, rows)
-        self.samples: Counter[int] = Counter()  # arm -> samples that count
-        self.n_paid = 0
-        self.notes: list[Note] = []
-        self.workers: dict[str, WorkerRecord] = {}
-        self.step: tuple[str, float] = ("", 0.0)  # who does it, until when
-        self.snapshot: tuple[int, bytes] | None = None
-
-    @property
-    def record(self) -> StudyRecord:
-        """The study as of now. Most changes only count up the revision, many times in a second."""
-        if self._record.revision != self.revision:
-            self._record = replace(self._record, revision=self.revision)
-        return self._record
-
-    @property
-    def running(self) -> bool:
-        """Whether tickets may be leased."""
-        return self._record.state == "running"
-
-    def change(self, fields: Mapping[str, Any]) -> None:
-        """A new revision."""
-        self.revision += 1
-        if fields:
-            self._record = replace(self._record, revision=self.revision, **fields)
 
 
 def _packed(draw: Draw) -> bytes:
@@ -98,22 +58,22 @@ class MemoryStorage(MemoryTokens):
     def __init__(self) -> None:
         super().__init__()
         self._changed = Condition()
-        self._studies: dict[int, _Study] = {}
+        self._studies: dict[int, KeptStudy] = {}
         self._study_ids, self._ticket_ids, self._note_ids = count(1), count(1), count(1)
 
-    def _get(self, study: int) -> _Study:
+    def _get(self, study: int) -> KeptStudy:
         try:
             return self._studies[study]
         except KeyError:
             raise no_such_id(study, self.url) from None
 
-    def _change(self, kept: _Study, **fields: Any) -> None:
+    def _change(self, kept: KeptStudy, **fields: Any) -> None:
         """A new revision; whoever waits for it is woken."""
         kept.change(fields)
         kept.changed = time.time()
         self._changed.notify_all()
 
-    def _note(self, kept: _Study, kind: str, body: Json) -> None:
+    def _note(self, kept: KeptStudy, kind: str, body: Json) -> None:
         kept.notes.append(Note(next(self._note_ids), kind, copied("a note", body), time.time()))
 
     # ------------------------------------------------------------ studies
@@ -126,7 +86,7 @@ class MemoryStorage(MemoryTokens):
             number = next(self._study_ids)
             spec, limits = copied("the spec", spec), copied("the limits", limits)
             record = StudyRecord(number, name, spec, "running", time.time(), 1, None, limits)
-            self._studies[number] = _Study(record)
+            self._studies[number] = KeptStudy(record)
             return record
 
     def load_study(self, name: str) -> StudyRecord:
@@ -247,7 +207,7 @@ class MemoryStorage(MemoryTokens):
                 self._change(kept)
             return Answered(outcomes, tuple(leased))
 
-    def _hand_in(self, kept: _Study, one: Draw | Failure) -> Outcome:
+    def _hand_in(self, kept: KeptStudy, one: Draw | Failure) -> Outcome:
         ticket = kept.deck.tickets[one.ticket]
         if isinstance(one, Failure):
             return self._hand_in_failure(kept, ticket, one)
@@ -265,14 +225,14 @@ class MemoryStorage(MemoryTokens):
             kept.deck.changes += 1
         return outcome
 
-    def _keep_late(self, kept: _Study, ticket: Ticket, draw: Draw) -> bool:
+    def _keep_late(self, kept: KeptStudy, ticket: Ticket, draw: Draw) -> bool:
         """Whether it was not kept already."""
         key = ticket.id, draw.lease, draw.worker, _packed(draw)
         known = key in kept.late
         kept.late.setdefault(key, (ticket, replace(draw, late=True)))
         return not known
 
-    def _hand_in_failure(self, kept: _Study, ticket: Ticket, one: Failure) -> Outcome:
+    def _hand_in_failure(self, kept: KeptStudy, ticket: Ticket, one: Failure) -> Outcome:
         mine = ticket.worker == one.worker or ticket.state != "leased"
         if mine and kept.deck.give_back(ticket, one.lease, failed=one.final):
             kind = "failed" if one.final else "returned"
@@ -380,7 +340,7 @@ class MemoryStorage(MemoryTokens):
             kept.workers[name] = WorkerRecord(name, copied("the facts of a worker", facts), first, now)
             self._change(kept)
 
-    def _seen(self, kept: _Study, worker: str, now: float) -> None:
+    def _seen(self, kept: KeptStudy, worker: str, now: float) -> None:
         known = kept.workers.get(worker)
         if known is not None:
             kept.workers[worker] = replace(known, last_seen=now)

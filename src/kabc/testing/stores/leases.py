@@ -166,9 +166,13 @@ class LeaseTests(StoreTests):
         other = self.study(store, "other")
         (one,) = self.lease(store, study)
         assert f"ticket {one.id} is not one of study" in refused(lambda: self.hand_in(store, other, drawn(one)))
-        assert "ticket 12345 is not one" in refused(
-            lambda: self.hand_in(store, study, replace(drawn(one), ticket=12345))
-        )
+        unknown = replace(drawn(one), ticket=12345)
+        assert "ticket 12345 is not one" in refused(lambda: self.hand_in(store, study, drawn(one), unknown))
+        assert [ticket.state for ticket in store.tickets(study, 0)] == [
+            "leased",
+            "open",
+            "open",
+        ]  # nothing is handed in
 
     def test_outcomes_come_in_the_order_of_what_was_handed_in(self) -> None:
         store = self.make_storage()
