@@ -14,7 +14,7 @@ import pytest
 
 import kabc
 from tests.blackbox.shell import Served, serving, shell
-from tests.blackbox.test_bad_draws import Caller, served_store
+from tests.blackbox.worker import Caller, served_store
 from tests.postgres import new_database
 
 

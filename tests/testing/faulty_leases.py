@@ -112,7 +112,8 @@ class NeverLapses(MemoryStorage):
 class FirstToComeCounts(MemoryStorage):
     def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
         ticket = kept.deck.tickets[one.ticket]
-        return super()._hand_in(kept, replace(one, lease=ticket.lease, worker=ticket.worker) if ticket.state == "leased" else one)
+        taken = replace(one, lease=ticket.lease, worker=ticket.worker)
+        return super()._hand_in(kept, taken if ticket.state == "leased" else one)
 
 
 class LastToComeCounts(MemoryStorage):
@@ -185,7 +186,8 @@ class KeepsWhatIsGivenBack(MemoryStorage):
 class AnyFailureCounts(MemoryStorage):
     def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
         ticket = kept.deck.tickets[one.ticket]
-        return super()._hand_in(kept, replace(one, lease=ticket.lease, worker=ticket.worker) if isinstance(one, Failure) else one)
+        taken = replace(one, lease=ticket.lease, worker=ticket.worker)
+        return super()._hand_in(kept, taken if isinstance(one, Failure) else one)
 
 
 class NeverReopens(MemoryStorage):

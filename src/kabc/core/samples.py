@@ -112,15 +112,16 @@ def expect_count(points: NDArray[Any], count: int) -> None:  # (n, d)
 def kinds_of(samples: NDArray[Any]) -> str:  # (n,) or (n, d)
     """What the columns hold: "n" for numbers, "t" for texts. Refuses what no strategy could be told."""
     table = two_dimensional(samples)
+    width: int = table.shape[1]
     if table.dtype.kind == "U":
-        return "t" * table.shape[1]
+        return "t" * width
     if table.dtype.kind != "O":
         as_points(table)
-        return "n" * table.shape[1]
-    columns = [{_kind(value) for value in table[:, place].tolist()} for place in range(table.shape[1])]
+        return "n" * width
+    columns = [{_kind(value) for value in table[:, place].tolist()} for place in range(width)]
     if {"t"} not in columns or any(kinds not in ({"t"}, {"n"}) for kinds in columns):
         raise SampleError(
-            f"samples must be numbers, or texts in all rows of a column, got {describe(samples)} (objects); convert "
+            f"samples must be numbers or texts, of one kind in each column, got {describe(samples)} (objects); convert "
             "them, and give a missing value a text or a number of its own"
         )
     return "".join(min(kinds) for kinds in columns)
