@@ -214,6 +214,7 @@ def test_without_pyarrow_parquet_names_the_extra(tmp_path: Path) -> None:
 
 def test_a_draw_that_does_not_fit_into_the_table_is_left_out_and_said(store: Storage, tmp_path: Path) -> None:
     study = store.create_study("wide first", kept.asked("ab"), {})
+    study = store.set_facts(study.id, kept.known(2, []))
     store.open_round(study.id, 1, [NewTicket(0, 0, 0, 2), NewTicket(1, 0, 0, 2)])
     wide, narrow = store.exchange(study.id, "w-1", want=2).leased
     store.exchange(study.id, "w-1", [Draw(wide.id, wide.lease, "w-1", np.zeros((2, 5)), 0.0, 0.0)])
