@@ -46,6 +46,9 @@ def story(notes: Sequence[Note], name: str, made_by: str, here: str) -> list[str
     late = kinds["superseded"]
     if late:
         lines.append(f"{counted(late, 'draw')} came after another worker had the ticket: kept as late, not used")
+    thrown = kinds["discarded"]
+    if thrown:
+        lines.append(f"{counted(thrown, 'draw')} {_were(thrown)} discarded by people and drawn again: kept as late")
     for note in notes:
         if note.kind == "differs":
             lines.append(
