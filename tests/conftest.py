@@ -66,7 +66,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Only tests that are marked may draw fresh seeds, here and in processes that they start, in their fixtures too."""
     if item.get_closest_marker("fresh_seed"):
         del os.environ[REFUSED]
