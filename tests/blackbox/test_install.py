@@ -61,7 +61,7 @@ class Newcomer:
         (self.clone / "elsewhere").mkdir()
         (self.clone / "elsewhere" / "ten.py").write_text(f"{TEN_LINES}\nprint(kabc.__file__)\n", encoding="utf-8")
         told = self.follows("cd elsewhere && python ten.py").out
-        assert told.startswith(f"{PRINTED}\n")
+        assert told.startswith(PRINTED.partition("...")[0])
         assert Path(told.splitlines()[-1]).is_relative_to(self.venv)
 
 

@@ -247,7 +247,7 @@ def load_study(name: str, storage: StorageLike) -> Study:
     Examples
     --------
     >>> import kabc
-    >>> made = kabc.create_study("weekly", arms=["a", "b"], n_clusters=2, storage="kabc.db")
+    >>> made = kabc.create_study("weekly", arms=["a", "b"], n_clusters=2, seed=0, storage="kabc.db")
     >>> kabc.load_study("weekly", storage="kabc.db").names
     ('a', 'b')
     """

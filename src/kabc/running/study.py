@@ -355,7 +355,7 @@ class Study:
         >>> first = kabc.create_study("monday", arms=["v1", "v2"], n_clusters=2, seed=0, storage="kabc.db")
         >>> first.run({"v1": build(0.0), "v2": build(5.0)}).groups
         (('v1',), ('v2',))
-        >>> second = first.grow("tuesday", arms=["v3"], gone=["v1"])
+        >>> second = first.grow("tuesday", arms=["v3"], gone=["v1"], seed=1)
         >>> second.run({"v2": build(5.0), "v3": build(5.0)}).n_recorded > 0
         True
         """
