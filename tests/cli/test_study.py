@@ -240,6 +240,7 @@ def test_export_and_import_move_a_study(store: Storage, kabc: Call, tmp_path: Pa
         "study": "nightly",
         "file": "n.csv",
         "n_samples": 18,
+        "left_out": [],
     }
     assert len((tmp_path / "n.csv").read_text().splitlines()) == 19
     taken = kabc("study", "import", "n.kabcstudy", "--storage", "new.db")

@@ -94,14 +94,14 @@ def test_texts_and_categories_are_texts_and_columns_keep_apart(store: Storage, t
     store.set_facts(study.id, kept.known(2, ["arm", "word"]))
     store.open_round(study.id, 1, [NewTicket(0, 0, 0, 3)])
     (one,) = store.exchange(study.id, "w", want=1).leased
-    rows = np.array([[np.nan, 0.0], [2.5, 1.0], [3.5, 7.0]])
+    rows = np.array([[1.5, 0.0], [2.5, 1.0], [3.5, 7.0]])
     store.exchange(study.id, "w", [Draw(one.id, one.lease, "w", rows, 0.0, 0.0)])
     result = kabc.cluster({"a": np.arange(9.0), "b": np.arange(9.0)}, max_samples=8, seed=0, progress=False)
     answer = replace(result, levels={"word": {0.0: "yes", 1.0: "no"}}).to_dict(full=True)
     export_study(store, store.end(study.id, 1, answer), tmp_path / "words.csv")
     found = read(tmp_path / "words.csv")
     assert [(row["arm"], row["arm (value)"], row["word"]) for row in found] == [
-        ("a", "", "yes"),
+        ("a", "1.5", "yes"),
         ("a", "2.5", "no"),
         ("a", "3.5", "7"),  # a category that nobody has named
     ]
@@ -212,14 +212,17 @@ def test_without_pyarrow_parquet_names_the_extra(tmp_path: Path) -> None:
     assert done.stderr.strip().endswith("Parquet needs pyarrow; pip install 'kabc[data]', or write CSV")
 
 
-def test_values_of_another_kind_are_refused_by_ticket(store: Storage, tmp_path: Path) -> None:
-    study = kept.made(store, arms=("a", "b"))
-    store.open_round(study.id, 3, [NewTicket(0, 0, 6, 2)])
-    (one,) = store.exchange(study.id, "w-1", want=1).leased
-    store.exchange(study.id, "w-1", [Draw(one.id, one.lease, "w-1", np.zeros((2, 5)), 0.0, 0.0)])
-    with pytest.raises(StorageError, match=f"ticket {one.id} of study 'nightly' has values of another kind"):
-        export_study(store, study, tmp_path / "samples.csv")
-    assert not (tmp_path / "samples.csv").exists()
+def test_a_draw_that_does_not_fit_into_the_table_is_left_out_and_said(store: Storage, tmp_path: Path) -> None:
+    study = store.create_study("wide first", kept.asked("ab"), {})
+    study = store.set_facts(study.id, kept.known(2, []))
+    store.open_round(study.id, 1, [NewTicket(0, 0, 0, 2), NewTicket(1, 0, 0, 2)])
+    wide, narrow = store.exchange(study.id, "w-1", want=2).leased
+    store.exchange(study.id, "w-1", [Draw(wide.id, wide.lease, "w-1", np.zeros((2, 5)), 0.0, 0.0)])
+    store.discard(study.id, wide.id, {})
+    store.exchange(study.id, "w-1", [Draw(narrow.id, narrow.lease, "w-1", np.zeros(2), 0.0, 0.0)])
+    said: list[str] = []
+    assert export_study(store, study, tmp_path / "samples.csv", say=said.append) == 2
+    assert said == [f"ticket {wide.id} is left out, a late draw with other values than the rest"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kabc.core.errors import SampleError
 from kabc.storage.contract import Draw, Failure, Ticket
-from kabc.storage.errors import StorageError
 from kabc.storage.memory import MemoryStorage
 from kabc.study.facts import ArmFacts, Facts
 from kabc.study.ledger import Ledger
@@ -24,7 +24,7 @@ def drawn(ticket: Ticket) -> Draw:
 
 def in_a_store() -> Ledger:
     storage = MemoryStorage()
-    return Ledger(storage, storage.create_study("one", {}, {}), FACTS, SEED, "one")
+    return Ledger(storage, storage.create_study("one", {}, {}), FACTS, SEED, "run")
 
 
 def private() -> PrivateLedger:
@@ -83,5 +83,5 @@ def test_rows_that_were_not_asked_for_are_refused() -> None:
     book = private()
     book.round(0, {0: 2}, [0] * 3)
     (ticket,) = book.exchange(want=1).leased
-    with pytest.raises(StorageError, match="asks for 2 samples"):
+    with pytest.raises(SampleError, match="asked for 2 samples"):
         book.exchange([Draw(ticket.id, ticket.lease, "run", np.zeros(3), 0.0, 1.0)])

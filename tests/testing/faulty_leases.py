@@ -112,7 +112,8 @@ class NeverLapses(MemoryStorage):
 class FirstToComeCounts(MemoryStorage):
     def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
         ticket = kept.deck.tickets[one.ticket]
-        return super()._hand_in(kept, replace(one, lease=ticket.lease) if ticket.state == "leased" else one)
+        taken = replace(one, lease=ticket.lease, worker=ticket.worker)
+        return super()._hand_in(kept, taken if ticket.state == "leased" else one)
 
 
 class LastToComeCounts(MemoryStorage):
@@ -121,6 +122,30 @@ class LastToComeCounts(MemoryStorage):
             kept.draws[one.ticket] = one
             return "done"
         return super()._hand_in(kept, one)
+
+
+class LendsToAnybody(MemoryStorage):
+    def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
+        return super()._hand_in(kept, replace(one, worker=kept.deck.tickets[one.ticket].worker))
+
+
+class TakesAnyColumns(MemoryStorage):
+    def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
+        kept.first = None
+        return super()._hand_in(kept, one)
+
+
+class KeepsAllThatIsLate(MemoryStorage):
+    def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
+        ticket, outcome = kept.deck.tickets[one.ticket], super()._hand_in(kept, one)
+        if isinstance(one, Draw) and outcome == "superseded":
+            self._keep_late(kept, ticket, one)
+        return outcome
+
+
+class NeverDiscards(MemoryStorage):
+    def discard(self, study: int, ticket: int, note: Json) -> Ticket:
+        return self._get(study).deck.tickets[ticket]
 
 
 class SaysDoneToAll(MemoryStorage):
@@ -161,7 +186,8 @@ class KeepsWhatIsGivenBack(MemoryStorage):
 class AnyFailureCounts(MemoryStorage):
     def _hand_in(self, kept: Any, one: Draw | Failure) -> Any:
         ticket = kept.deck.tickets[one.ticket]
-        return super()._hand_in(kept, replace(one, lease=ticket.lease) if isinstance(one, Failure) else one)
+        taken = replace(one, lease=ticket.lease, worker=ticket.worker)
+        return super()._hand_in(kept, taken if isinstance(one, Failure) else one)
 
 
 class NeverReopens(MemoryStorage):

@@ -14,6 +14,7 @@ from kabc.cli.times import ago
 from kabc.core.errors import KabcError
 from kabc.core.words import counted, few, named, plural
 from kabc.storage.contract import Storage
+from kabc.study.misfits import misfits
 
 _MOUNTS = Path("/proc/self/mounts")
 _REMOTE: tuple[str, ...] = (
@@ -131,6 +132,11 @@ def of_study(store: Storage, name: str) -> Finding:
     seen = Status.of(store, store.load_study(name))
     what = f"study {named(name)}"
     found = f"{seen.how}, {counted(seen.summary.n_samples, 'sample')}, {counted(len(seen.at_work), 'worker')} at work"
+    stuck = [] if seen.study.state == "ended" else misfits(store, seen.study, seen.spec.names)
+    if stuck:
+        one, more = stuck[0], f", and {len(stuck) - 1} more" if len(stuck) > 1 else ""
+        why = f"ticket {one.ticket.id} of arm {one.arm!r} cannot be used: {one.why}{more}"
+        return Finding(what, f"{found}; {why}", "problem", f"{one.cure} opens it again")
     failed = seen.summary.tickets.get("failed", 0)
     if failed and seen.study.state == "running":
         cure = f"kabc study status {name} says why; the run tries again when it is started anew"

@@ -114,13 +114,15 @@ def export_it(storage: Storage, name: str, path: str, *, as_json: bool, quiet: b
 
     study = storage.load_study(name)
     total = storage.summary(study.id).n_samples
+    left_out: list[str] = []
     try:
         with _counting(f"writing {path}", total, quiet=quiet) as progress:
-            written = export_study(storage, study, path, progress)
+            written = export_study(storage, study, path, progress, left_out.append)
     except KeyboardInterrupt:
         return exits.fail(f"interrupted; {path} was not written", exits.UNDECIDED, as_json=as_json)
+    exits.warn(left_out)
     if as_json:
-        exits.print_json({"study": study.name, "file": path, "n_samples": written})
+        exits.print_json({"study": study.name, "file": path, "n_samples": written, "left_out": left_out})
     else:
         print(f"{counted(written, 'sample')}: {shown(path)}")
     return exits.DECIDED
@@ -209,6 +211,22 @@ def stop_it(storage: Storage, name: str, *, as_json: bool, quiet: bool) -> int:
     else:
         print(f"{named(name)}: stopped, with the answer so far; kabc study raise-budget lets it go on")
         print(shown(headline(found)))
+    return exits.DECIDED
+
+
+def discard_it(storage: Storage, name: str, ticket: int, *, as_json: bool) -> int:
+    """A draw is taken back."""
+    from kabc.running.study import Study
+
+    study = Study(storage, storage.load_study(name))
+    found = study.discard(ticket)
+    arm = study.names[found.arm]
+    if as_json:
+        exits.print_json({"study": name, "ticket": ticket, "arm": str(arm), "n_samples": found.count})
+    else:
+        samples = counted(found.count, "sample")
+        said = f"ticket {ticket} of arm {named(str(arm))} is open again, its {samples} kept as late"
+        print(f"{named(name)}: {said}; start kabc run or kabc worker to go on")
     return exits.DECIDED
 
 

@@ -180,6 +180,26 @@ def stop(
         return stop_it(store, study, as_json=as_json, quiet=quiet)
 
 
+@study_app.command()
+def discard(
+    study: Name,
+    ticket: Annotated[int, typer.Argument(metavar="TICKET", min=1, help="Its number, as kabc doctor says it.")],
+    storage: StorageOption = None,
+    as_json: common.Json = False,
+    debug: common.Debug = False,
+) -> int:
+    """Take back a draw that keeps a study from going on: it is drawn again, and its rows are kept as late.
+
+    Only of the latest round, and only what the strategy was not told.
+
+    Example: kabc study discard nightly 7 --storage kabc.db
+    """
+    from kabc.cli.studies import discard_it
+
+    with opened(storage) as store:
+        return discard_it(store, study, ticket, as_json=as_json)
+
+
 @study_app.command("raise-budget")
 def raise_budget(
     study: Name,

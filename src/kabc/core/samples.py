@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,44 @@ def expect_count(points: NDArray[Any], count: int) -> None:  # (n, d)
     """As many samples as were asked for."""
     if len(points) != count:
         raise SampleError(f"asked for {count} samples, got {len(points)}; one row is one sample")
+
+
+def kinds_of(samples: NDArray[Any]) -> str:  # (n,) or (n, d)
+    """What the columns hold: "n" for numbers, "t" for texts. Refuses what no strategy could be told."""
+    table = two_dimensional(samples)
+    width: int = table.shape[1]
+    if table.dtype.kind == "U":
+        return "t" * width
+    if table.dtype.kind != "O":
+        as_points(table)
+        return "n" * width
+    columns = [{_kind(value) for value in table[:, place].tolist()} for place in range(width)]
+    if {"t"} not in columns or any(kinds not in ({"t"}, {"n"}) for kinds in columns):
+        raise SampleError(
+            f"samples must be numbers or texts, of one kind in each column, got {describe(samples)} (objects); convert "
+            "them, and give a missing value a text or a number of its own"
+        )
+    return "".join(min(kinds) for kinds in columns)
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, str):
+        return "t"
+    if not isinstance(value, int | float | np.integer | np.floating | np.bool_):
+        return ""
+    try:
+        return "n" if math.isfinite(value) else ""
+    except OverflowError:  # a whole number beyond all floats
+        return ""
+
+
+def expect_alike(samples: NDArray[Any], kinds: str, before: str) -> None:
+    """Numbers where others are numbers, and texts where others are texts: `kinds_of` these samples, and of others."""
+    expect_columns(two_dimensional(samples), len(before))
+    if kinds != before:
+        place = next(place for place, (here, there) in enumerate(zip(kinds, before, strict=True)) if here != there)
+        words = ("texts", "numbers") if kinds[place] == "t" else ("numbers", "texts")
+        raise SampleError(
+            f"samples have {words[0]} in column {place + 1}, those before have {words[1]}: {describe(samples)}; all "
+            "arms and rounds need the same kind of values"
+        )

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kabc.core.errors import KabcError, SettingsError
+from kabc.core.errors import KabcError, SampleError, SettingsError
 from kabc.running import studies
 from kabc.running.engines.chunks import own_rows
 from kabc.running.growth import reuse_of, with_gone
 from kabc.running.heartbeat import Heartbeat
 from kabc.running.run import Run
 from kabc.running.shift import LEASE_SECONDS
+from kabc.running.worker import failed_draw
 from kabc.storage.contract import Draw, Outcome, Storage, StudyRecord, Ticket
 from kabc.study.documents import facts_document
 from kabc.study.spec import Spec
@@ -104,4 +105,9 @@ class Hand:
         draw = Draw(ticket.id, ticket.lease, self._worker, own, ask.began, time.time())
         (outcome,) = self._ledger.exchange([draw]).outcomes
         self._beat.release([ticket.id])
+        if outcome == "failed":  # it is unlike those of others; it is asked for again
+            failure = failed_draw(self._storage, self._record.id)
+            self._storage.reopen(self._record.id, {"worker": self._worker})
+            raise SampleError("" if failure is None else str(failure.body.get("message"))).of_arm(ask.arm)
+        self._run.intake.expect_width(own)
         return outcome

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kabc.core.errors import ArmError, SampleError
-from kabc.core.samples import as_points, as_rows, describe
+from kabc.core.samples import as_points, as_rows, kinds_of
 from kabc.core.words import counted
 from kabc.running.anchors import Anchored
 from kabc.running.record import Kept
@@ -63,8 +63,9 @@ class Intake:
         self._unheard: list[dict[int, ArrayLike]] = []  # rounds that these two have not heard of yet
         self._n_unheard = 0  # samples of these rounds
         self.changed: Anchored | None = None  # what new samples say of recorded ones, in the end
-        self.texts = strings is not None  # whether samples may be texts
-        self._width: int | None = None  # columns of a sample as arms return it
+        # refuses what is no sample; None: texts are samples too
+        self.coerce: Callable[[ArrayLike], object] | None = as_points if strings is None else None
+        self._width = None if reuse is None else reuse.width  # columns of a sample as arms return it
         self._sizes = [arm.size for arm in facts.arms]
         self._endless = reuse is None and all(size is None for size in self._sizes)  # no arm can run out
 
@@ -169,16 +170,18 @@ class Intake:
     # ------------------------------------------------------------ what comes
 
     def expect(self, rows: NDArray[Any]) -> None:  # (n,) or (n, d)
-        """Refuse samples that no strategy could be told, before they are kept for ever."""
-        if rows.dtype.kind not in "UO" or not self.texts:
-            as_points(rows)
-        elif rows.dtype.kind == "O":
-            for value in rows.ravel().tolist():
-                if not isinstance(value, str | bool | int | float | None):
-                    raise SampleError(f"samples must be numbers or texts, got {describe(value)}")
-        width = 1 if rows.ndim == 1 else rows.shape[1]
+        """Refuse samples that no strategy could be told. The store looks again, and knows those of other processes."""
+        if self.coerce is not None:
+            self.coerce(rows)
+        kinds_of(rows)
+        self.expect_width(rows, only_look=True)
+
+    def expect_width(self, rows: ArrayLike, *, only_look: bool = False) -> None:
+        """Refuse other columns than before; the first ones say how many there are."""
+        shape = np.shape(rows)
+        width = 1 if len(shape) == 1 else shape[1]
         if self._width is None:
-            self._width = width
+            self._width = None if only_look else width
         elif width != self._width:
             raise SampleError(
                 f"samples have {counted(width, 'column')}, and those before had {self._width}; all arms and rounds "
@@ -193,8 +196,7 @@ class Intake:
         """
         rows = self._counted(pieces)
         if self._width is None and rows:
-            first = np.shape(next(iter(rows.values())))
-            self._width = 1 if len(first) == 1 else first[1]
+            self.expect_width(next(iter(rows.values())))
         strings = self.strings
         decided = strings is None or strings.decided
         if strings is not None and not decided:

@@ -59,6 +59,11 @@ class Reuse:
         self._new: list[list[NDArray[Any]]] = [[] for _ in self._rows]  # of arms with anchors
         self.judged: Anchored | None = None  # None: the anchors are not drawn yet
 
+    @property
+    def width(self) -> int | None:
+        """Columns of the recorded samples; None: there are none."""
+        return next((one.shape[1] for one in self._rows if len(one)), None)
+
     # ------------------------------------------------------------ anchors
 
     @property

@@ -78,6 +78,7 @@ class Shift:
         self._heart, self._on_loss, self._seconds, self._expect = heart, on_loss, seconds, expect
         self.n_samples = 0
         self.n_superseded = 0  # draws that came too late
+        self.n_failed = 0  # draws that the store refused: then no more are leased
         self._block: Callable[[], int] | None = block  # None: pools are cut
         self._ledger, self._n_before = ledger, n_before
         self._finished: list[Draw | Failure] = []
@@ -125,12 +126,13 @@ class Shift:
         try:
             if finished and not self._ledger.private:
                 self._categories.write(self.sources.facts.levels)
-            want = self._fair(want)
+            want = 0 if self.n_failed else self._fair(want)
             answered = self._ledger.exchange(finished, want, self.sources.served, self._seconds)
         except BaseException:
             self._finished = finished + self._finished
             raise
         self.n_superseded += answered.outcomes.count("superseded")
+        self.n_failed += answered.outcomes.count("failed")
         if self._heart is not None:
             self._heart.release(one.ticket for one in finished)
             self._heart.hold(answered.leased)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from kabc.core.errors import SettingsError
-from kabc.core.kernels import Hamming
+from kabc.core.errors import SampleError, SettingsError
+from kabc.core.kernels import Kernel
 from kabc.results.files import loaded
 from kabc.results.origin import origin_now
 from kabc.results.values import Result
@@ -22,21 +22,23 @@ from kabc.running.progress import Ticker
 from kabc.running.questions import settings_of
 from kabc.running.run import Run
 from kabc.running.settings import AUTO
-from kabc.running.shift import Shift
+from kabc.running.shift import LEASE_SECONDS, Shift
 from kabc.running.snapshots import Listener
 from kabc.running.so_far import Teller
 from kabc.running.sources import Sources
+from kabc.running.steps import whole_rounds
 from kabc.running.strings import Strings
 from kabc.running.tolerances import read_tolerance
 from kabc.running.watch import Watch
 from kabc.running.worker import Worker
-from kabc.storage.contract import Storage, StudyRecord
+from kabc.storage.contract import Json, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
 from kabc.study.categories import categories_of
 from kabc.study.documents import facts_document, facts_of_document
 from kabc.study.effects import note_effects
 from kabc.study.facts import ArmFacts, Facts
 from kabc.study.ledger import Ledger
+from kabc.study.misfits import Misfit, misfits
 from kabc.study.spec import Spec
 from kabc.study.story import story
 
@@ -67,8 +69,9 @@ def run_of(
     listeners: Sequence[Listener] = (),
     started: float | None = None,
     facts: Facts | None = None,
+    leave_out: Sequence[Misfit] = (),
 ) -> Run:
-    """The run that answers the question of a study. Without `worker`, it only reads."""
+    """The run that answers the question of a study. Without `worker`, it only reads, and may leave draws out."""
     if facts is None:
         facts = known_facts(storage, study, spec, None if sources is None else sources.facts_to_keep())
     reuse = reuse_of(storage, spec)
@@ -82,22 +85,77 @@ def run_of(
     if sources is None:
         intake.levels = categories_of(storage, study.id)
     settings = read_tolerance(settings, intake, spec.types)
-    intake.texts = intake.texts or isinstance(settings.kernel, Hamming)
+    if isinstance(settings.kernel, Kernel):
+        intake.coerce = settings.kernel.coerce
     run = Run(
         settings,
         sources,
         intake,
-        Ledger(storage, study, facts, spec.seed, worker or "reader", only_read=not worker),
+        Ledger(
+            storage,
+            study,
+            facts,
+            spec.seed,
+            worker or "reader",
+            only_read=not worker,
+            leave_out=[(one.ticket.id, one.ticket.lease) for one in leave_out],
+        ),
         Ticker(False) if show is None else show,
         listeners,
         time.perf_counter() if started is None else started,
-        story=lambda: story(storage, study, spec.kabc, origin_now("").version),
+        story=lambda: (
+            *story(storage, study, spec.kabc, origin_now("").version),
+            *(one.line for one in leave_out),
+        ),
     )
     if reuse is None:
         keeper = Keeper(storage, study, spec.fingerprint)
         keeper.restore(run.rounds)
         run.stepper.told = partial(keeper.told, run.rounds) if worker else None
     return run
+
+
+def without_misfits(storage: Storage, study: StudyRecord, spec: Spec) -> Run | None:
+    """A run that reads without the draws that the strategy cannot be told; None: there are none of them."""
+    found = misfits(storage, study, spec.names)
+    return run_of(storage, study, spec, None, leave_out=found) if found else None
+
+
+def discard(storage: Storage, study: StudyRecord, spec: Spec, number: int, note: Json) -> Ticket:
+    """Take a draw back that the strategy was not told. Nobody tells its round meanwhile."""
+    latest, me = storage.summary(study.id).latest, worker_name()
+    tickets = storage.tickets(study.id, latest)
+    found = next((one for one in tickets if one.id == number), None)
+    if found is None:
+        raise SettingsError(
+            f"study {study.name!r} has no ticket {number} in its latest round, {latest}; those of earlier rounds were "
+            "told to the strategy, and cannot be taken back"
+        )
+    if found.state != "done":
+        raise SettingsError(f"ticket {number} is {found.state}, not drawn: there is nothing to discard")
+    if not storage.take_step(study.id, me, LEASE_SECONDS):
+        raise SettingsError(
+            f"another process is at work on study {study.name!r}; pause the study or end that process, and try again "
+            "in a minute"
+        )
+    try:
+        if all(one.state == "done" for one in tickets) and _can_be_told(storage, study, spec):
+            raise SettingsError(
+                f"ticket {number} was told to the strategy, and cannot be taken back: what came after it was decided "
+                "on it; make a new study"
+            )
+        return storage.discard(study.id, number, note)
+    finally:
+        storage.drop_step(study.id, me)
+
+
+def _can_be_told(storage: Storage, study: StudyRecord, spec: Spec) -> bool:
+    """Whether the strategy takes all that is drawn."""
+    try:
+        whole_rounds(run_of(storage, study, spec, None).stepper)
+    except (SampleError, SettingsError):
+        return False
+    return True
 
 
 def is_final(study: StudyRecord) -> bool:
@@ -182,7 +240,13 @@ class Step:
 
     def advance(self) -> bool:
         """Go as far as the draws allow. False: the study has ended, and its answer is in the store."""
-        if self.run.stepper.advance():
+        try:
+            goes_on = self.run.stepper.advance()
+        except (SampleError, SettingsError):
+            for misfit in misfits(self.storage, self.study, self.run.intake.names)[:1]:
+                raise misfit.error() from None
+            raise
+        if goes_on:
             self.teller.tell(self.run.rounds.strategy)
             return True
         self._read_categories()

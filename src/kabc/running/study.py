@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import Any, cast
 from numpy.typing import ArrayLike
 
 from kabc.arms.base import NamedArms
-from kabc.core.errors import ArmError, ProtocolError, SettingsError
+from kabc.core.errors import ArmError, ProtocolError, SampleError, SettingsError
 from kabc.core.files import StrPath
 from kabc.core.settings import positive_number, whole_number
 from kabc.results.values import Result
@@ -21,13 +22,14 @@ from kabc.running.hand import Ask, Hand
 from kabc.running.inputs import Reading, TableLike
 from kabc.running.progress import ShowLine, Ticker
 from kabc.running.questions import settings_of
+from kabc.running.run import Run
 from kabc.running.settings import Settings
 from kabc.running.shift import LEASE_SECONDS
 from kabc.running.snapshots import Listener
 from kabc.running.sources import ArmLike, Arms, Sources, named_arms
 from kabc.running.steps import whole_rounds
 from kabc.running.workers import Place
-from kabc.storage.contract import Outcome, Storage, StudyRecord, StudyState
+from kabc.storage.contract import Outcome, Storage, StudyRecord, StudyState, Ticket
 from kabc.strategies import needs_kernel
 from kabc.study.spec import Spec
 
@@ -246,18 +248,53 @@ class Study:
         record = self.record
         if record.state == "ended":
             return studies.stored_answer(record)
-        run = studies.run_of(self._storage, record, self._spec, None)
-        found = run.result(whole_rounds)
+        found, _ = self._so_far(record)
         return replace(found, status="unfinished") if found.status == "interrupted" else found
+
+    def _so_far(self, record: StudyRecord, *, to_the_end: bool = False) -> tuple[Result, Run]:
+        """The answer so far, and the run that has it. `to_the_end`: an interrupt makes no answer of a part."""
+        run = studies.run_of(self._storage, record, self._spec, None)
+        try:
+            if to_the_end:
+                whole_rounds(run.stepper)
+            return run.result(whole_rounds), run
+        except (SampleError, SettingsError):
+            without = studies.without_misfits(self._storage, record, self._spec)
+            if without is None:
+                raise
+            return without.result(whole_rounds), without
 
     def export(self, path: StrPath) -> int:
         """Write all samples to a table (".csv", ".parquet"), or all of the study to a file of its own (".kabcstudy").
 
-        Returns how many samples were written. Late ones are there too, and marked.
+        Returns how many samples were written. Late ones are there too, and marked. A draw that does not fit into a
+        table is left out, with a warning.
         """
         from kabc.study.export import export_study
 
-        return export_study(self._storage, self.record, path)
+        left_out: list[str] = []
+        written = export_study(self._storage, self.record, path, say=left_out.append)
+        for line in left_out:
+            warnings.warn(line, UserWarning, stacklevel=2)
+        return written
+
+    def discard(self, ticket: int, *, by: str = "") -> Ticket:
+        """Take a draw of the latest round back: it is drawn again, and its rows are kept as late. Returns its ticket.
+
+        For a draw that the strategy refuses, or that came first and is unlike all others. What the strategy was told
+        cannot be taken back: later rounds, or the answer, were decided on it. Nobody may be at work on the round.
+
+        Parameters
+        ----------
+        ticket : int
+            Its number, as errors, notes and exported tables say it.
+        by : str
+            As for `pause`.
+        """
+        try:
+            return studies.discard(self._storage, self.record, self._spec, ticket, _whose(by))
+        finally:
+            self._let_go()
 
     # ------------------------------------------------------------ changes
 
@@ -346,9 +383,8 @@ class Study:
         if record.state == "ended":
             return studies.stored_answer(record)
         self._storage.set_state(record.id, "paused", {"why": "to stop", **_whose(by)})
-        run = studies.run_of(self._storage, self.record, self._spec, None)
-        whole_rounds(run.stepper)  # an interrupt here leaves it paused: no answer from a part of the rounds
-        result = run.result(whole_rounds)
+        # an interrupt here leaves it paused: no answer from a part of the rounds
+        result, run = self._so_far(self.record, to_the_end=True)
         self._storage.add_note(record.id, "stopped", _whose(by))
         told = run.last_round if run.ended else run.last_round - 1  # the round that is being drawn stays open
         self._storage.end(record.id, told, result.to_dict(full=True))

@@ -86,7 +86,8 @@ class Worker:
             return study.state
         drawn = self.shift.work()
         self.n_draws += drawn
-        if not self._stepped() and not drawn:
+        if self.shift.n_failed or (not self._stepped() and not drawn):
+            self.shift.n_failed = 0
             self._refuse_failed()
             if dead := bury_dead(self.storage, self.study.id, "worker", self._buried):
                 self._buried.update(dead)

@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from kabc.core.errors import SampleError, SettingsError
 from kabc.results import words
 from kabc.results.schema import Document
 from kabc.results.values import Result
@@ -81,9 +82,17 @@ def _read_on(seen: Summary, reading: _Reading) -> None:
     if reading.run is None:
         spec = Spec.of_json(record.spec, record.name)
         reading.run = studies.run_of(store(), record, spec, None)
+    if reading.run.stepper.found is None:
+        try:
+            reading.run.stepper.advance()
+        except (SampleError, SettingsError):
+            spec = Spec.of_json(record.spec, record.name)
+            without = studies.without_misfits(store(), record, spec)
+            if without is None:
+                raise
+            reading.run = without
+            without.stepper.advance()
     run = reading.run
-    if run.stepper.found is None:
-        run.stepper.advance()
     n_told = 0 if run.rounds.strategy is None else run.rounds.strategy.n_samples
     if n_told != reading.n_told:
         reading.result, reading.n_told = run.so_far(), n_told

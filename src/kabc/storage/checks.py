@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
-from kabc.core.words import did_you_mean, in_short, shown
-from kabc.storage.contract import Draw, Json, NewTicket, Ticket
+from kabc.core.errors import SampleError
+from kabc.core.words import counted, did_you_mean, in_short, shown
+from kabc.storage.contract import Draw, Json, NewTicket, Outcome, Ticket
 from kabc.storage.errors import NoStudyError, StorageError, StudyExistsError
 
 LONGEST_NAME = 200  # characters
 MOST_BYTES = 2**28  # of one draw, compressed or not
+LATEST = 1e11  # seconds since 1970: a date with four digits
 
 
 def check_name(what: str, name: str) -> str:
@@ -77,13 +79,90 @@ def check_tickets(tickets: Iterable[NewTicket]) -> None:
         seen.add((ticket.arm, ticket.piece))
 
 
-def check_rows(ticket: Ticket, draw: Draw) -> None:
-    """Refuse a draw with more or fewer samples than its ticket asks for."""
-    if draw.rows.ndim not in (1, 2) or len(draw.rows) != ticket.count:
-        raise StorageError(
-            f"ticket {ticket.id} asks for {ticket.count} samples of arm {ticket.arm}, got an array of shape "
-            f"{draw.rows.shape}; hand in one row for each sample"
+class First(NamedTuple):
+    """What a draw of a study that counts looks like: all others must be like it."""
+
+    ticket: int
+    kinds: str  # as `kabc.core.samples.kinds_of` says them
+    text: str
+
+
+def first_of(draw: Draw) -> First | None:
+    """What others are compared with; None: the draw of an earlier version is none."""
+    from kabc.core.samples import describe, kinds_of
+
+    try:
+        return First(draw.ticket, kinds_of(draw.rows), describe(draw.rows))
+    except SampleError:
+        return None
+
+
+class Judged(NamedTuple):
+    """What becomes of a draw; what is wrong with it, if anything; and whether there is something to write."""
+
+    outcome: Outcome
+    fault: str
+    new: bool
+
+
+def judged(ticket: Ticket, draw: Draw, first: First | None, same: Callable[[], bool]) -> Judged:
+    """The outcome of a draw that is handed in, in all stores.
+
+    `first`: of the draws of the study that count, if there is one. `same`: whether a ticket that is done has these
+    rows.
+    """
+    held = (ticket.lease, ticket.worker) == (draw.lease, draw.worker)
+    if held and ticket.state == "done" and same():
+        return Judged("done", "", new=False)
+    fault = fault_of(ticket, draw, first)
+    if held and ticket.state == "leased":
+        return Judged("failed" if fault else "done", fault, new=True)
+    if fault and ticket.state == "failed" and ticket.lease == draw.lease:  # handed in again
+        return Judged("failed", fault, new=False)
+    return Judged("superseded", fault, new=not fault)
+
+
+def fault_of(ticket: Ticket, draw: Draw, first: First | None) -> str:
+    """Why a draw cannot count, in words without keys; empty: it can."""
+    from kabc.core.secrets import hide_words
+
+    try:
+        _check(ticket, draw, first)
+    except SampleError as error:
+        return hide_words(str(error))
+    return ""
+
+
+def _check(ticket: Ticket, draw: Draw, first: First | None) -> None:
+    from kabc.core.samples import expect_alike, kinds_of  # a look at a study does without numpy
+
+    rows = draw.rows
+    if rows.ndim not in (1, 2) or len(rows) != ticket.count:
+        raise SampleError(
+            f"asked for {counted(ticket.count, 'sample')}, got an array of shape {rows.shape}; one row is one sample"
         )
+    if not (0 <= draw.started <= LATEST and 0 <= draw.ended <= LATEST):
+        raise SampleError(
+            f"drawn from {draw.started:g} to {draw.ended:g}, which are no seconds since 1970; set the worker's clock"
+        )
+    kinds = kinds_of(rows)
+    if first is not None:
+        try:
+            expect_alike(rows, kinds, first.kinds)
+        except SampleError as error:
+            raise SampleError(f"{error}; the first ones are of ticket {first.ticket}: {first.text}") from None
+
+
+def check_discard(ticket: Ticket | None, number: int, study: int, latest: int) -> Ticket:
+    """Refuse to discard what was not drawn, or what later rounds were decided on."""
+    if ticket is None:
+        raise no_ticket(number, study)
+    if ticket.round != latest or ticket.state != "done":
+        raise StorageError(
+            f"ticket {number} is {ticket.state}, of round {ticket.round}; only a done one of the latest "
+            f"round, {latest}, can be discarded"
+        )
+    return ticket
 
 
 def about(ticket: Ticket, lease: int, worker: str, **more: Any) -> dict[str, Any]:

@@ -5,7 +5,11 @@ only added. Every method is one transaction: it happens whole or not at all, and
 
 A ticket is one draw that a study asks for. A worker leases it: the lease has a number, and lasts until it is finished,
 given back, or lapses because its worker stopped renewing it. Each new lease of a ticket has a higher number. Which
-result counts is decided by this number alone, never by who comes first: so slow draws are not at a disadvantage.
+result counts is decided by this number, never by who comes first: so slow draws are not at a disadvantage. A lease
+belongs to its worker: with the number of another one's, nothing is brought, renewed or ended.
+
+A draw is looked at before it counts, in the transaction that takes it in: see `exchange`. So whatever is in the store
+can be told to a strategy, and no bad draw keeps a study from going on.
 
 Times are seconds of the store's own clock, never of a worker's.
 
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
 Json = Mapping[str, Any]  # what json.dumps takes
 StudyState = Literal["running", "paused", "ended"]
 TicketState = Literal["open", "leased", "done", "failed"]
-Outcome = Literal["done", "superseded"]
+Outcome = Literal["done", "superseded", "failed"]
 Scope = Literal["read", "tell", "admin"]
 
 
@@ -89,10 +93,10 @@ class Draw:
     lease: int
     worker: str
     rows: NDArray[Any]  # (count,) or (count, d)
-    started: float  # seconds since the epoch, of the worker's clock: for people, never for decisions
+    started: float  # seconds since 1970, at most 1e11, of the worker's clock: for people, never for decisions
     ended: float
     n_paid: int = 0  # calls that were paid for; 0: as many as samples
-    late: bool = False  # its lease was not the ticket's any more: kept, never used
+    late: bool = False  # its lease was not the ticket's any more, or it was discarded: kept, never used
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Note:
-    """Something that happened: late, superseded, failed, lapsed, budget, paused, ... `body` says what."""
+    """Something that happened: superseded, failed, discarded, lapsed, budget, paused, ... `body` says what."""
 
     id: int
     kind: str
@@ -228,17 +232,29 @@ class Storage(Protocol):
         Open tickets of the latest round and those whose lease lapsed are leased, the lowest place first; none of a
         study that is not "running". A lapsed lease that is leased anew is noted as "lapsed".
 
-        A draw counts ("done") if its lease is still the latest one of the ticket, lapsed or not. Handing in the same
-        draw again is "done" again, and changes nothing. Otherwise it is "superseded": the draw is kept as late, with a
-        note of kind "superseded", once. A failure that is final makes the ticket "failed" (a note "failed"), one that
-        is not makes it "open" (a note "returned"): with both the lease is over, and rows that come later are
-        superseded.
+        A draw counts ("done") if its lease is still the latest one of the ticket, lapsed or not, and its worker's.
+        Handing in the same draw again is "done" again, and changes nothing. Otherwise it is "superseded", also where
+        the ticket is done with other rows: the draw is kept as late, with a note of kind "superseded", once.
+
+        A draw that cannot count makes its ticket "failed", with a note "failed" that says what is wrong: it has not
+        one row for each sample asked for, its times are no times, a value is missing or not finite, or columns and
+        their kinds (numbers or texts) are not those of the first draw that counted. Of two first draws at once, one is
+        the first. Where its lease is not the worker's, it is "superseded", and not kept.
+
+        A failure that is final makes the ticket "failed" (a note "failed"), one that is not makes it "open" (a note
+        "returned"): with both the lease is over, and rows that come later are superseded.
         """
 
     def reopen(self, study: int, note: Json) -> int:
         """Failed tickets of the latest round are open again, with a note of kind "reopened". Returns how many.
 
         Their deaths are forgotten: people have seen to the cause.
+        """
+
+    def discard(self, study: int, ticket: int, note: Json) -> Ticket:
+        """A done ticket of the latest round is open again, and its rows are late, with a note of kind "discarded".
+
+        Returns the ticket as it was. Others are refused. Whoever calls it has the step, so that nobody tells the round.
         """
 
     def renew(self, study: int, worker: str, held: Mapping[int, int], seconds: float) -> set[int]:

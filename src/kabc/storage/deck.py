@@ -1,13 +1,15 @@
-"""The tickets of a study in memory: who has which one, and which come next."""
+"""A study in memory: its tickets, who has which one and which come next, and all else that is kept of it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from heapq import heappop, heappush
+from typing import Any
 
-from kabc.storage.contract import Ticket, TicketState
+from kabc.storage.checks import First
+from kabc.storage.contract import Draw, Note, StudyRecord, Ticket, TicketState, WorkerRecord
 
 _BURIED = 0.0  # expires: the lease lapsed, and was counted or not when its worker was buried
 
@@ -115,10 +117,14 @@ class Deck:
         """Failed ones are open again, and their deaths are forgotten. Returns how many."""
         failed = [ticket for ticket in tickets if ticket.state == "failed"]
         for ticket in failed:
-            self._change(replace(ticket, deaths=0), "open", lease=ticket.lease)
+            self.open_again(replace(ticket, deaths=0))
             self._died.get(ticket.arm, {}).pop(ticket.id, None)
-            heappush(self._next, (ticket.place, ticket.id))
         return len(failed)
+
+    def open_again(self, ticket: Ticket) -> None:
+        """What it brought does not count: it is dealt again."""
+        self._change(ticket, "open", lease=ticket.lease)
+        heappush(self._next, (ticket.place, ticket.id))
 
     def deaths(self) -> dict[int, int]:
         """Arm -> workers that died with tickets of it."""
@@ -155,3 +161,42 @@ class Deck:
             self._held.pop(ticket.id, None)
             heappush(self._next, (ticket.place, ticket.id))
         return theirs
+
+
+class KeptStudy:
+    """All that a store keeps of a study."""
+
+    def __init__(self, record: StudyRecord) -> None:
+        self._record, self.revision = record, record.revision
+        self.changed = record.created
+        self.rounds: dict[int, list[int]] = {}  # number -> ids of tickets, in their order
+        self.latest = -1  # number of the latest round
+        self.n_rounds = 0
+        self.deck = Deck()
+        self.draws: dict[int, Draw] = {}  # ticket -> the draw that counts
+        self.first: First | None = None  # of the draws that count
+        self.late: dict[tuple[int, int, str, bytes], tuple[Ticket, Draw]] = {}  # (ticket, lease, worker, rows)
+        self.samples: Counter[int] = Counter()  # arm -> samples that count
+        self.n_paid = 0
+        self.notes: list[Note] = []
+        self.workers: dict[str, WorkerRecord] = {}
+        self.step: tuple[str, float] = ("", 0.0)  # who does it, until when
+        self.snapshot: tuple[int, bytes] | None = None
+
+    @property
+    def record(self) -> StudyRecord:
+        """The study as of now. Most changes only count up the revision, many times in a second."""
+        if self._record.revision != self.revision:
+            self._record = replace(self._record, revision=self.revision)
+        return self._record
+
+    @property
+    def running(self) -> bool:
+        """Whether tickets may be leased."""
+        return self._record.state == "running"
+
+    def change(self, fields: Mapping[str, Any]) -> None:
+        """A new revision."""
+        self.revision += 1
+        if fields:
+            self._record = replace(self._record, revision=self.revision, **fields)

@@ -12,10 +12,12 @@ from typing import Any
 
 from kabc.storage.checks import (
     about,
+    check_discard,
     check_name,
-    check_rows,
     check_tickets,
     copied,
+    first_of,
+    judged,
     name_taken,
     no_study,
     no_such_id,
@@ -37,46 +39,15 @@ from kabc.storage.contract import (
     TicketState,
     WorkerRecord,
 )
-from kabc.storage.deck import Deck
+from kabc.storage.deck import KeptStudy
 from kabc.storage.tokens import MemoryTokens
 
 
-class _Study:
-    """All that a store keeps of a study."""
+def _packed(draw: Draw) -> bytes:
+    """The rows, as they would be in a file: what is equal there is the same."""
+    from kabc.storage.rows import encode  # a look at a study does without numpy
 
-    def __init__(self, record: StudyRecord) -> None:
-        self._record, self.revision = record, record.revision
-        self.changed = record.created
-        self.rounds: dict[int, list[int]] = {}  # number -> ids of tickets, in their order
-        self.latest = -1  # number of the latest round
-        self.n_rounds = 0
-        self.deck = Deck()
-        self.draws: dict[int, Draw] = {}  # ticket -> the draw that counts
-        self.late: dict[tuple[int, int], tuple[Ticket, Draw]] = {}  # (ticket, lease)
-        self.samples: Counter[int] = Counter()  # arm -> samples that count
-        self.n_paid = 0
-        self.notes: list[Note] = []
-        self.workers: dict[str, WorkerRecord] = {}
-        self.step: tuple[str, float] = ("", 0.0)  # who does it, until when
-        self.snapshot: tuple[int, bytes] | None = None
-
-    @property
-    def record(self) -> StudyRecord:
-        """The study as of now. Most changes only count up the revision, many times in a second."""
-        if self._record.revision != self.revision:
-            self._record = replace(self._record, revision=self.revision)
-        return self._record
-
-    @property
-    def running(self) -> bool:
-        """Whether tickets may be leased."""
-        return self._record.state == "running"
-
-    def change(self, fields: Mapping[str, Any]) -> None:
-        """A new revision."""
-        self.revision += 1
-        if fields:
-            self._record = replace(self._record, revision=self.revision, **fields)
+    return encode(draw.rows)
 
 
 class MemoryStorage(MemoryTokens):
@@ -87,22 +58,22 @@ class MemoryStorage(MemoryTokens):
     def __init__(self) -> None:
         super().__init__()
         self._changed = Condition()
-        self._studies: dict[int, _Study] = {}
+        self._studies: dict[int, KeptStudy] = {}
         self._study_ids, self._ticket_ids, self._note_ids = count(1), count(1), count(1)
 
-    def _get(self, study: int) -> _Study:
+    def _get(self, study: int) -> KeptStudy:
         try:
             return self._studies[study]
         except KeyError:
             raise no_such_id(study, self.url) from None
 
-    def _change(self, kept: _Study, **fields: Any) -> None:
+    def _change(self, kept: KeptStudy, **fields: Any) -> None:
         """A new revision; whoever waits for it is woken."""
         kept.change(fields)
         kept.changed = time.time()
         self._changed.notify_all()
 
-    def _note(self, kept: _Study, kind: str, body: Json) -> None:
+    def _note(self, kept: KeptStudy, kind: str, body: Json) -> None:
         kept.notes.append(Note(next(self._note_ids), kind, copied("a note", body), time.time()))
 
     # ------------------------------------------------------------ studies
@@ -115,7 +86,7 @@ class MemoryStorage(MemoryTokens):
             number = next(self._study_ids)
             spec, limits = copied("the spec", spec), copied("the limits", limits)
             record = StudyRecord(number, name, spec, "running", time.time(), 1, None, limits)
-            self._studies[number] = _Study(record)
+            self._studies[number] = KeptStudy(record)
             return record
 
     def load_study(self, name: str) -> StudyRecord:
@@ -224,8 +195,6 @@ class MemoryStorage(MemoryTokens):
                 ticket = kept.deck.tickets.get(one.ticket)
                 if ticket is None:
                     raise no_ticket(one.ticket, study)
-                if isinstance(one, Draw):
-                    check_rows(ticket, one)
             before = kept.deck.changes
             outcomes = tuple([self._hand_in(kept, one) for one in finished])
             leased: list[Ticket] = []
@@ -238,29 +207,52 @@ class MemoryStorage(MemoryTokens):
                 self._change(kept)
             return Answered(outcomes, tuple(leased))
 
-    def _hand_in(self, kept: _Study, one: Draw | Failure) -> Outcome:
+    def _hand_in(self, kept: KeptStudy, one: Draw | Failure) -> Outcome:
         ticket = kept.deck.tickets[one.ticket]
         if isinstance(one, Failure):
             return self._hand_in_failure(kept, ticket, one)
-        if kept.deck.finish(ticket, one.lease):
+        outcome, fault, new = judged(ticket, one, kept.first, lambda: _packed(kept.draws[ticket.id]) == _packed(one))
+        if outcome == "failed" and new:
+            self._hand_in_failure(kept, ticket, Failure(ticket.id, one.lease, one.worker, fault))
+        elif outcome == "done" and new:
+            kept.deck.finish(ticket, one.lease)
             kept.draws[ticket.id] = one
+            kept.first = kept.first or first_of(one)
             kept.samples[ticket.arm] += ticket.count
             kept.n_paid += one.n_paid or ticket.count
-            return "done"
-        if ticket.state == "done" and ticket.lease == one.lease:
-            return "done"  # handed in again
-        if (ticket.id, one.lease) not in kept.late:
-            kept.late[ticket.id, one.lease] = ticket, replace(one, late=True)
+        elif new and self._keep_late(kept, ticket, one):
             self._note(kept, "superseded", about(ticket, one.lease, one.worker))
             kept.deck.changes += 1
-        return "superseded"
+        return outcome
 
-    def _hand_in_failure(self, kept: _Study, ticket: Ticket, one: Failure) -> Outcome:
-        if kept.deck.give_back(ticket, one.lease, failed=one.final):
+    def _keep_late(self, kept: KeptStudy, ticket: Ticket, draw: Draw) -> bool:
+        """Whether it was not kept already."""
+        key = ticket.id, draw.lease, draw.worker, _packed(draw)
+        known = key in kept.late
+        kept.late.setdefault(key, (ticket, replace(draw, late=True)))
+        return not known
+
+    def _hand_in_failure(self, kept: KeptStudy, ticket: Ticket, one: Failure) -> Outcome:
+        mine = ticket.worker == one.worker or ticket.state != "leased"
+        if mine and kept.deck.give_back(ticket, one.lease, failed=one.final):
             kind = "failed" if one.final else "returned"
             self._note(kept, kind, about(ticket, one.lease, one.worker, message=one.message))
             return "done"
-        return "done" if ticket.lease == one.lease else "superseded"
+        return "done" if mine and ticket.lease == one.lease else "superseded"
+
+    def discard(self, study: int, ticket: int, note: Json) -> Ticket:
+        with self._changed:
+            kept = self._get(study)
+            found = check_discard(kept.deck.tickets.get(ticket), ticket, study, kept.latest)
+            draw = kept.draws.pop(ticket)
+            kept.first = next(map(first_of, kept.draws.values()), None)
+            kept.samples = kept.samples - Counter({found.arm: found.count})  # arms without any are left out
+            kept.n_paid -= draw.n_paid or found.count
+            self._keep_late(kept, found, draw)
+            kept.deck.open_again(found)
+            self._note(kept, "discarded", {**about(found, found.lease, found.worker), **note})
+            self._change(kept)
+            return found
 
     def reopen(self, study: int, note: Json) -> int:
         with self._changed:
@@ -348,7 +340,7 @@ class MemoryStorage(MemoryTokens):
             kept.workers[name] = WorkerRecord(name, copied("the facts of a worker", facts), first, now)
             self._change(kept)
 
-    def _seen(self, kept: _Study, worker: str, now: float) -> None:
+    def _seen(self, kept: KeptStudy, worker: str, now: float) -> None:
         known = kept.workers.get(worker)
         if known is not None:
             kept.workers[worker] = replace(known, last_seen=now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kabc.core.errors import SettingsError
+from kabc.core.errors import SampleError, SettingsError
 from kabc.core.files import StrPath, expect_writable, written_whole
+from kabc.core.samples import kinds_of
 from kabc.core.words import in_short, shown
 from kabc.results.files import loaded
+from kabc.storage.checks import LATEST
 from kabc.storage.contract import Draw, Storage, StudyRecord, Ticket
 from kabc.storage.errors import StorageError
 from kabc.study.categories import Levels, categories_of
 from kabc.study.documents import facts_of_document
+from kabc.study.misfits import misfits
 from kabc.study.spec import Spec
 
 Progress = Callable[[int], None]  # is told how many samples are written
@@ -46,35 +49,29 @@ class Sheet:
     price: float
     columns: tuple[str, ...]  # of the values
     levels: tuple[Mapping[float, str], ...]  # of each value: which category a number stands for, where it is known
-    texts: bool
+    kinds: str  # of each value, as `kabc.core.samples.kinds_of` says them
 
     @classmethod
     def of(cls, record: StudyRecord, rows: NDArray[Any], noted: Levels) -> Sheet:  # (count, d)
         """That of a study whose first rows are these, and whose workers noted these categories."""
-        arms = tuple(map(str, Spec.of_json(record.spec, record.name).names))
+        arms = tuple(map(str, _names(record)))
         facts = facts_of_document(record.facts or {}, len(arms), record.name)
-        width, texts = rows.shape[1], rows.dtype.kind in "US"
+        width, kinds = rows.shape[1], _kinds(rows)
         names = facts.columns if len(facts.columns) == width else [f"value {i}" for i in range(1, width + 1)]
         where = f"the answer of study {record.name!r}"
-        ended = {} if texts or record.answer is None else loaded(record.answer, where).levels
+        ended = {} if "t" in kinds or record.answer is None else loaded(record.answer, where).levels
         return cls(
             record.name,
             arms,
             facts.price,
             tuple(f"{name} (value)" if name in ABOUT else name for name in names),
             tuple({**noted.get(name, {}), **ended.get(name, {})} for name in names),
-            texts,
+            kinds,
         )
 
-    def values(self, ticket: Ticket, draw: Draw) -> NDArray[Any]:  # (count, d)
-        """The rows of a draw, if they are like all others."""
-        rows = _flat(draw.rows)
-        if rows.shape[1] != len(self.columns) or (rows.dtype.kind in "US") != self.texts:
-            raise StorageError(
-                f"ticket {ticket.id} of study {self.study!r} has values of another kind than the ones before: the "
-                "store is damaged"
-            )
-        return rows
+    def fits(self, draw: Draw) -> bool:
+        """Whether the rows of a draw have the columns of the table."""
+        return _kinds(draw.rows) == self.kinds
 
     def paid(self, draw: Draw) -> float:
         """The calls for each sample of a draw."""
@@ -88,8 +85,16 @@ class Sheet:
         return [None if value != value else value for value in values.tolist()]  # NaN
 
 
-def export_study(storage: Storage, record: StudyRecord, path: StrPath, progress: Progress | None = None) -> int:
+def export_study(
+    storage: Storage,
+    record: StudyRecord,
+    path: StrPath,
+    progress: Progress | None = None,
+    say: Callable[[str], object] = lambda line: None,
+) -> int:
     """Write a study to a file, whole or not at all. Returns the number of samples that are in it.
+
+    `say` is told of draws that do not fit into a table, and are left out.
 
     ".csv" and ".parquet" are tables with a row for each sample. ".kabcstudy" is a store that has this study alone, with
     its question, rounds, workers and notes: `import_study` takes it into another store.
@@ -101,7 +106,7 @@ def export_study(storage: Storage, record: StudyRecord, path: StrPath, progress:
         raise SettingsError(f"a study is written to {known}, got {os.fspath(path)!r}; choose one of these endings")
     expect_writable(path)
     if write is not None:
-        return _table(write, storage, record, path, progress or _silent)
+        return _table(write, storage, record, path, progress or _silent, say)
     from kabc.storage.opening import open_storage
 
     with written_whole(path) as file, closing(open_storage(file)) as target:
@@ -144,19 +149,51 @@ def _silent(done: int) -> None:
     """Nobody listens."""
 
 
-def _table(write: Write, storage: Storage, record: StudyRecord, path: StrPath, progress: Progress) -> int:
+def _table(
+    write: Write,
+    storage: Storage,
+    record: StudyRecord,
+    path: StrPath,
+    progress: Progress,
+    say: Callable[[str], object],
+) -> int:
     if write is _parquet:
         _arrow()  # refused before anything is read
+    left_out = {(one.ticket.id, one.ticket.lease): one for one in misfits(storage, record, _names(record))}
+    for one in left_out.values():
+        say(one.line)
+
+    def fitting(drawn: Iterator[tuple[Ticket, Draw]], sheet: Sheet | None = None) -> Iterator[tuple[Ticket, Draw]]:
+        for ticket, draw in drawn:
+            if not draw.late and (draw.ticket, draw.lease) in left_out:
+                continue
+            if sheet is None or sheet.fits(draw):
+                yield ticket, draw
+            else:
+                say(f"ticket {ticket.id} is left out, a late draw with other values than the rest")
+
     drawn = chain(storage.draws(record.id, 0, _LAST), storage.late_draws(record.id))
-    first = next(drawn, None)
+    first = next(fitting(drawn), None)
     if first is None:
         raise SettingsError(f"study {record.name!r} has no samples yet")
     sheet = Sheet.of(record, _flat(first[1].rows), categories_of(storage, record.id))
     with written_whole(path) as file:
-        return write(sheet, chain([first], drawn), file, progress)
+        return write(sheet, chain([first], fitting(drawn, sheet)), file, progress)
+
+
+def _names(record: StudyRecord) -> tuple[Hashable, ...]:
+    return Spec.of_json(record.spec, record.name).names
 
 
 Write = Callable[["Sheet", Iterator[tuple[Ticket, Draw]], Path, Progress], int]
+
+
+def _kinds(rows: NDArray[Any]) -> str:
+    """As `kinds_of`; numbers that are not finite are numbers too, as of late draws of earlier versions."""
+    try:
+        return kinds_of(rows)
+    except SampleError:
+        return "n" * _flat(rows).shape[1] if rows.dtype.kind in "biuf" else ""
 
 
 def _flat(rows: NDArray[Any]) -> NDArray[Any]:  # (count,) or (count, d) -> (count, d)
@@ -169,7 +206,7 @@ def _csv(sheet: Sheet, drawn: Iterator[tuple[Ticket, Draw]], file: Path, progres
         writer = csv.writer(opened, lineterminator="\n")
         writer.writerow([*ABOUT, *sheet.columns])
         for ticket, draw in drawn:
-            rows = sheet.values(ticket, draw)
+            rows = _flat(draw.rows)
             paid = sheet.paid(draw)
             before = [sheet.study, sheet.arms[ticket.arm], ticket.round, ticket.id, ticket.piece]
             after = [draw.worker, _time(draw.started), _time(draw.ended), paid, paid * sheet.price, int(draw.late)]
@@ -182,6 +219,8 @@ def _csv(sheet: Sheet, drawn: Iterator[tuple[Ticket, Draw]], file: Path, progres
 
 
 def _time(seconds: float) -> str:
+    if not 0 <= seconds <= LATEST:  # of an earlier version, which took any number
+        return ""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
@@ -190,7 +229,8 @@ def _parquet(sheet: Sheet, drawn: Iterator[tuple[Ticket, Draw]], file: Path, pro
     time = pa.timestamp("us", tz="UTC")
     kinds = [pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), pa.string(), time, time]
     kinds += [pa.float64(), pa.float64(), pa.bool_()]
-    kinds += [pa.string() if sheet.texts or levels else pa.float64() for levels in sheet.levels]
+    texts = [kind == "t" or levels for kind, levels in zip(sheet.kinds, sheet.levels, strict=True)]
+    kinds += [pa.string() if text else pa.float64() for text in texts]
     schema = pa.schema(list(zip([*ABOUT, *sheet.columns], kinds, strict=True)))
     done, held = 0, _Held(sheet)
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
@@ -219,13 +259,13 @@ class _Held:
         sheet, count = self._sheet, len(draw.rows)
         paid = sheet.paid(draw)
         known = (sheet.study, sheet.arms[ticket.arm], ticket.round, ticket.id, ticket.piece)
-        times = (round(1e6 * draw.started), round(1e6 * draw.ended))
+        times = (round(1e6 * one) if 0 <= one <= LATEST else None for one in (draw.started, draw.ended))
         numbers = list(range(ticket.start + 1, ticket.start + count + 1))
         parts: list[list[Any]] = [[one] * count for one in known]
         parts += [numbers, *([one] * count for one in (draw.worker, *times, paid, paid * sheet.price, draw.late))]
         for column, part in zip(self._about, parts, strict=True):
             column += part
-        self._values.append(sheet.values(ticket, draw))
+        self._values.append(_flat(draw.rows))
         self.n_rows += count
 
     def table(self, pa: Any, schema: Any) -> Any:

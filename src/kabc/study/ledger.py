@@ -38,6 +38,8 @@ class Ledger:
         The name of this process.
     only_read : bool
         Whether nothing is written: a round that is not in the log is not opened.
+    leave_out : collection of (int, int), default ()
+        Tickets and leases whose draws are taken as not drawn.
     """
 
     private = False  # whether no other process can have a part in it: then what was handed in here is all there is
@@ -51,7 +53,9 @@ class Ledger:
         worker: str,
         *,
         only_read: bool = False,
+        leave_out: Collection[tuple[int, int]] = (),
     ) -> None:
+        self._leave_out = frozenset(leave_out)
         self.storage, self.study, self.facts, self.seed = storage, study, facts, seed
         self.worker, self._only_read = worker, only_read
         self.tickets: Sequence[Ticket] = ()  # of the open round
@@ -59,6 +63,7 @@ class Ledger:
         self._number: int | None = None  # of the open round
         self._missing: set[int] = set()  # tickets of it that are not done, as far as is known here
         self._rows: dict[int, Rows] = {}  # of its tickets, where they are known here
+        self._leases: dict[int, int] = {}  # that brought these rows: a ticket may be discarded, and drawn again
         self._log: dict[int, list[tuple[Ticket, Draw]]] = {}  # whole rounds that were read, and not asked for yet
         self._log_ends = False  # whether no more whole rounds are in the log
 
@@ -96,8 +101,8 @@ class Ledger:
         else:
             planned = tickets_of(request, number, self.seed, self.facts, before)
             self.tickets = self.storage.open_round(self.study.id, number, planned)
-        self._number, self._rows = number, {}
-        self._missing = {ticket.id for ticket in self.tickets if ticket.state != "done"}
+        self._number, self._rows, self._leases = number, {}, {}
+        self._missing = self._not_done()
         self.replayed = False
         self._compare(self.tickets, number, request)
         return True
@@ -109,7 +114,12 @@ class Ledger:
         if seen.latest == self._number and seen.tickets.get("done", 0) < len(self.tickets):
             return
         self.tickets = self.storage.tickets(self.study.id, self._number)
-        self._missing = {ticket.id for ticket in self.tickets if ticket.state != "done"}
+        self._missing = self._not_done()
+        now = {(ticket.id, ticket.lease) for ticket in self.tickets}
+        self._rows = {one: rows for one, rows in self._rows.items() if (one, self._leases.get(one)) in now}
+
+    def _not_done(self) -> set[int]:
+        return {one.id for one in self.tickets if one.state != "done" or (one.id, one.lease) in self._leave_out}
 
     def _whole(self) -> list[tuple[Ticket, Rows]]:
         """All tickets with their rows; those that others drew are read."""
@@ -124,7 +134,8 @@ class Ledger:
         if self._number is None or not self.tickets:
             return {}
         found = self.storage.draws(self.study.id, self._number, self._number)
-        self._rows |= {ticket.id: draw.rows for ticket, draw in found if ticket.id not in self._rows}
+        good = ((ticket.id, draw.rows) for ticket, draw in found if (ticket.id, ticket.lease) not in self._leave_out)
+        self._rows |= {one: rows for one, rows in good if one not in self._rows}
         done = [(ticket, self._rows[ticket.id]) for ticket in self.tickets if ticket.id in self._rows]
         return by_arm({ticket.arm: 0 for ticket, _ in done}, done)
 
@@ -181,7 +192,7 @@ class Ledger:
         for one, outcome in zip(finished, answered.outcomes, strict=True):
             if outcome == "done" and isinstance(one, Draw) and one.ticket in self._missing:
                 self._missing.discard(one.ticket)
-                self._rows[one.ticket] = one.rows
+                self._rows[one.ticket], self._leases[one.ticket] = one.rows, one.lease
         return answered
 
 

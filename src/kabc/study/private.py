@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from kabc.storage.checks import check_rows
+from kabc.core.samples import expect_count
 from kabc.storage.contract import Answered, Draw, Failure, Json, Outcome, Ticket
 from kabc.storage.memory import MemoryStorage
 from kabc.study.facts import Facts
@@ -78,7 +78,7 @@ class PrivateLedger(Ledger):
             for one in finished:
                 ticket = here[one.ticket]
                 if isinstance(one, Draw):
-                    check_rows(ticket, one)
+                    expect_count(one.rows, ticket.count)
                     self._rows[ticket.id] = one.rows
                 elif not one.final:
                     self._waiting.append(ticket)

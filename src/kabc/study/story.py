@@ -33,6 +33,9 @@ def story(storage: Storage, study: StudyRecord, made_by: str, here: str) -> tupl
     late = kinds["superseded"]
     if late:
         lines.append(f"{counted(late, 'draw')} came after another worker had the ticket: kept as late, not used")
+    thrown = kinds["discarded"]
+    if thrown:
+        lines.append(f"{counted(thrown, 'draw')} {_were(thrown)} discarded by people and drawn again: kept as late")
     for note in notes:
         if note.kind == "differs":
             lines.append(

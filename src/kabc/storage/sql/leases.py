@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Row, Select, bindparam, case, insert, select, update
+from sqlalchemy import Connection, Integer, Row, Select, bindparam, case, delete, insert, select, update
 
-from kabc.storage.checks import about, check_rows, no_such_id, no_ticket
+from kabc.storage.checks import First, about, check_discard, first_of, judged, no_such_id, no_ticket
 from kabc.storage.contract import Answered, Draw, Failure, Json, Outcome, Ticket
 from kabc.storage.sql.clock import NOW
 from kabc.storage.sql.home import Home
-from kabc.storage.sql.records import ticket_record
+from kabc.storage.sql.records import damaged, ticket_record
 from kabc.storage.sql.rounds import select_leased, select_tickets, tickets_by_id
-from kabc.storage.sql.studies import change, drop_step, seen, tell, write_notes
+from kabc.storage.sql.studies import add_note, change, drop_step, lock, seen, tell, write_notes
 from kabc.storage.sql.tables import (
     DONE,
     FAILED,
@@ -180,6 +181,8 @@ class _Book:
     _states: list[dict[str, Any]] = field(default_factory=list)
     _draws: list[dict[str, Any]] = field(default_factory=list)
     _notes: list[tuple[str, Json]] = field(default_factory=list)
+    _packed: dict[int, bytes] = field(default_factory=dict)  # rows of tickets that are done by this call
+    _first: First | None = None  # of the draws of the study that count
 
     def hand_in(self) -> list[Outcome]:
         call = self.call
@@ -189,9 +192,9 @@ class _Book:
         for one in call.finished:
             if one.ticket not in found:
                 raise no_ticket(one.ticket, call.study)
-            if isinstance(one, Draw):
-                check_rows(found[one.ticket], one)
         packed = iter(call.packed)
+        if call.packed:
+            self._first = _first(self.home, self.connection, call.study)
         outcomes = [
             self._draw(found, one, next(packed)) if isinstance(one, Draw) else self._failure(found, one)
             for one in call.finished
@@ -201,7 +204,7 @@ class _Book:
 
     def _draw(self, found: dict[int, Ticket], one: Draw, packed: bytes) -> Outcome:
         ticket = found[one.ticket]
-        held = ticket.lease == one.lease
+        outcome, fault, new = judged(ticket, one, self._first, lambda: self._has(ticket, packed))
         drawn = {
             "ticket": one.ticket,
             "worker": self.call.drawn_by[one.worker],
@@ -209,28 +212,34 @@ class _Book:
             "started": one.started,
             "ended": one.ended,
         }
-        if held and ticket.state == "leased":
+        if outcome == "failed" and new:
+            self._failure(found, Failure(one.ticket, one.lease, one.worker, fault))
+        elif outcome == "done" and new:
             self._draws.append(drawn)
+            self._packed[one.ticket] = packed
+            self._first = self._first or first_of(one)
             self._states.append({"key": one.ticket, "to": DONE, "paid": one.n_paid, "by": None})
             found[one.ticket] = replace(ticket, state="done")
             self._round = ticket.round
             self._tally += Counter(more_n_done=1, more_n_samples=ticket.count, more_n_paid=one.n_paid or ticket.count)
-            return "done"
-        if held and ticket.state == "done":
-            return "done"  # handed in again
-        kept = self.home.insert(late).values(**drawn, lease=one.lease, n_paid=one.n_paid)
-        kept = kept.on_conflict_do_nothing(index_elements=["ticket", "lease"]).returning(late.c.id)
-        if self.connection.execute(kept).first() is not None:
+        elif new and _keep_late(self.home, self.connection, drawn, one.lease, one.n_paid):
             self._notes.append(("superseded", about(ticket, one.lease, one.worker)))
-        return "superseded"
+        return outcome
+
+    def _has(self, ticket: Ticket, packed: bytes) -> bool:
+        """Whether a ticket that is done has these rows."""
+        if ticket.id in self._packed:
+            return self._packed[ticket.id] == packed
+        same = select(draws.c.ticket).where(draws.c.ticket == ticket.id, draws.c.rows == packed)
+        return self.connection.execute(same).first() is not None
 
     def _failure(self, found: dict[int, Ticket], one: Failure) -> Outcome:
         ticket = found[one.ticket]
-        if ticket.lease != one.lease:
+        if ticket.lease != one.lease or (ticket.state == "leased" and ticket.worker != one.worker):
             return "superseded"
         if ticket.state == "leased":
             self._states.append({"key": one.ticket, "to": FAILED if one.final else OPEN, "paid": 0, "by": None})
-            found[one.ticket] = replace(ticket, state="failed" if one.final else "open")
+            found[one.ticket] = replace(ticket, state="failed" if one.final else "open", worker="")
             kind = "failed" if one.final else "returned"
             self._notes.append((kind, about(ticket, one.lease, one.worker, message=one.message)))
             self.news = True
@@ -264,6 +273,73 @@ _FINISH = (
         token=None,
     )
 )
+
+
+def _first(home: Home, connection: Connection, study: int) -> First | None:
+    """The first draw that counts. As long as there is none, one call at a time looks: its draw may be the first."""
+    row = connection.execute(_FIRST, {"study": study}).one_or_none()
+    if row is None:
+        lock(home, connection, study)
+        row = connection.execute(_FIRST, {"study": study}).one_or_none()
+    if row is None:
+        return None
+    from kabc.storage.rows import decode
+
+    if not isinstance(row.rows, bytes):
+        raise damaged("the samples of a draw", row.rows)
+    return first_of(Draw(row.ticket, 0, "", decode(row.rows), 0.0, 0.0))
+
+
+_FIRST = (
+    select(draws.c.ticket, draws.c.rows)
+    .join(tickets, tickets.c.id == draws.c.ticket)
+    .where(tickets.c.study == bindparam("study"), tickets.c.state == DONE)
+    .order_by(tickets.c.round, tickets.c.place)
+    .limit(1)
+)
+
+
+def _keep_late(home: Home, connection: Connection, drawn: Mapping[str, Any], lease: int, n_paid: int) -> bool:
+    """Whether a draw was not kept already.
+
+    The first one of a lease has its number. Further ones, of another worker or with other rows, have numbers below 0
+    that are made of what they hold: so each of them is kept once.
+    """
+    key = f"{drawn['worker']} {lease} ".encode() + drawn["rows"]
+    other = -1 - int.from_bytes(blake2b(key, digest_size=7).digest())
+    kept = home.insert(late).values(**drawn, n_paid=n_paid)
+    kept = kept.on_conflict_do_nothing(index_elements=["ticket", "lease"]).returning(late.c.id)
+    if connection.execute(kept, {"lease": lease}).first() is not None:
+        return True
+    mine = [late.c[name] == drawn[name] for name in ("ticket", "worker", "rows")]
+    if connection.execute(select(late.c.id).where(late.c.lease == lease, *mine)).first() is not None:
+        return False
+    return connection.execute(kept, {"lease": other}).first() is not None
+
+
+def discard(home: Home, connection: Connection, study: int, number: int, note: Json, token: str) -> Ticket:
+    """A done ticket is open again, and its rows are late."""
+    latest = lock(home, connection, study).latest
+    found = tickets_by_id(connection, study, [number]).get(number)
+    if found is not None and not add_note(
+        home, connection, study, "discarded", {**about(found, found.lease, found.worker), **note}, token
+    ):
+        return found  # this call was made before
+    ticket = check_discard(found, number, study, latest)
+    row = connection.execute(select(draws).where(draws.c.ticket == number)).one()
+    n_paid = connection.execute(select(tickets.c.n_paid).where(tickets.c.id == number)).scalar_one()
+    _keep_late(home, connection, dict(row._mapping), ticket.lease, n_paid)
+    connection.execute(delete(draws).where(draws.c.ticket == number))
+    again = update(tickets).where(tickets.c.id == number)
+    connection.execute(again.values(state=OPEN, worker=None, expires=0.0, n_paid=0))
+    less = {"n_done": 1, "n_samples": ticket.count, "n_paid": n_paid or ticket.count}
+    connection.execute(
+        update(workers)
+        .where(workers.c.id == row.worker, workers.c.round == ticket.round)
+        .values({name: workers.c[name] - n for name, n in less.items()})
+    )
+    change(home, connection, study)
+    return ticket
 
 
 # ---------------------------------------------------------------- signs of life, and death

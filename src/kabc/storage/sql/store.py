@@ -196,6 +196,10 @@ class SqlStorage:
         token = _token()
         return self._write(lambda c: rounds.reopen(self._home, c, study, note, token))
 
+    def discard(self, study: int, ticket: int, note: Json) -> Ticket:
+        token = _token()
+        return self._write(lambda c: leases.discard(self._home, c, study, ticket, note, token))
+
     def renew(self, study: int, worker: str, held: Mapping[int, int], seconds: float) -> set[int]:
         number = self._worker(study, worker)
         return self._write(lambda c: leases.renew(self._home, c, study, number, worker, held, seconds))

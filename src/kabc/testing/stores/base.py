@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kabc.storage.contract import Draw, Failure, Json, NewTicket, Note, Outcome, Storage, Ticket
 from kabc.storage.errors import StorageError
@@ -65,6 +67,11 @@ def drawn(ticket: Ticket, worker: str = "", value: float = 1.0, n_paid: int = 0)
     """Samples for a ticket: a pattern of its arm, its start and a value."""
     rows = np.arange(ticket.count) + ticket.start + 100 * ticket.arm + value / 10
     return Draw(ticket.id, ticket.lease, worker or ticket.worker, rows, 1.0, 2.0, n_paid)
+
+
+def drawn_rows(rows: NDArray[Any]) -> Callable[[Ticket], Draw]:
+    """Makes the draw of a ticket that has these rows."""
+    return lambda ticket: Draw(ticket.id, ticket.lease, ticket.worker, rows, 1.0, 2.0)
 
 
 def failed(ticket: Ticket, message: str = "the line is dead", *, final: bool = True) -> Failure:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from kabc.storage.contract import Answered, NewTicket
-from kabc.testing.stores.base import LAPSED, LONG, StoreTests, drawn, failed, ids, refused, tickets
+from kabc.storage.contract import Answered, Draw, NewTicket, Ticket
+from kabc.testing.stores.base import LAPSED, LONG, StoreTests, drawn, drawn_rows, failed, ids, refused, tickets
 
 
 class LeaseTests(StoreTests):
@@ -65,11 +66,93 @@ class LeaseTests(StoreTests):
         (one,) = self.lease(store, study)
         assert self.hand_in(store, study, drawn(one)) == ("done",)
         before = store.summary(study)
-        assert self.hand_in(self.again(store), study, drawn(one, value=9.0)) == ("done",)
+        assert self.hand_in(self.again(store), study, drawn(one)) == ("done",)
         assert store.summary(study) == before
         ((_, kept),) = store.draws(study, 0, 0)
         assert np.array_equal(kept.rows, drawn(one).rows)
         assert store.notes(study) == []
+
+    def test_other_rows_for_a_ticket_that_is_done_are_late_ones_each_once(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store)
+        (one,) = self.lease(store, study)
+        assert self.hand_in(store, study, drawn(one), drawn(one, value=2.0)) == ("done", "superseded")
+        for value in (3.0, 2.0, 3.0):
+            assert self.hand_in(self.again(store), study, drawn(one, value=value)) == ("superseded",)
+        late = [draw.rows.tolist() for _, draw in store.late_draws(study)]
+        assert late == [drawn(one, value=value).rows.tolist() for value in (2.0, 3.0)]
+        assert (store.summary(study).n_samples, self.kinds(store, study)) == (4, ["superseded"] * 2)
+
+    def test_a_lease_of_another_worker_brings_and_ends_nothing(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store)
+        (one,) = self.lease(store, study)
+        theirs = replace(drawn(one, value=2.0), worker="bob")
+        assert self.hand_in(store, study, theirs, replace(failed(one), worker="bob")) == ("superseded",) * 2
+        assert self.hand_in(store, study, drawn(one)) == ("done",)
+        assert self.hand_in(store, study, replace(drawn(one), worker="bob")) == ("superseded",)
+        ((_, kept),) = store.draws(study, 0, 0)
+        assert (kept.worker, kept.rows.tolist()) == ("ann", drawn(one).rows.tolist())
+        assert [draw.worker for _, draw in store.late_draws(study)] == ["bob", "bob"]
+
+    # ------------------------------------------------------------ draws that cannot count
+
+    def test_a_draw_that_cannot_count_has_failed(self) -> None:
+        good = np.arange(4.0)
+        bad: dict[str, Callable[[Ticket], Draw]] = {
+            "an array of shape (3,)": drawn_rows(good[:3]),
+            "not finite": drawn_rows(np.array([0.0, np.nan, np.inf, 1.0])),
+            "2 columns": drawn_rows(np.zeros((4, 2))),
+            "texts in column 1": drawn_rows(np.array(["timeout"] * 4)),
+            "objects": drawn_rows(np.array([1.0, None, 2.0, 3.0], dtype=object)),
+            "no seconds since 1970": lambda one: replace(drawn(one), started=1e308),
+        }
+        store = self.make_storage()
+        study, opened = self.one_round(store, arms=len(bad) + 1)
+        first, *others = self.lease(store, study, want=len(bad) + 1)
+        self.hand_in(store, study, drawn(first))
+        for one, (words, make) in zip(others, bad.items(), strict=True):
+            assert self.hand_in(store, study, make(one)) == ("failed",)
+            assert self.hand_in(self.again(store), study, make(one)) == ("failed",)
+            note = store.notes(study)[-1]
+            assert (note.kind, note.body["ticket"], note.body["arm"]) == ("failed", one.id, one.arm)
+            assert words in note.body["message"]
+        assert self.kinds(store, study) == ["failed"] * len(bad)
+        assert (store.summary(study).n_samples, list(store.late_draws(study))) == (4, [])
+        store.reopen(study, {})
+        again = self.lease(store, study, want=9)
+        assert ids(again) == ids(opened[1:])
+        assert set(self.hand_in(store, study, *map(drawn, again))) == {"done"}
+
+    def test_what_cannot_count_and_is_not_the_latest_lease_is_not_kept(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store)
+        (old,) = self.lease(store, study, seconds=LAPSED)
+        self.lease(store, study, "bob")
+        assert self.hand_in(store, study, drawn_rows(np.full(4, np.nan))(old)) == ("superseded",)
+        assert list(store.late_draws(study)) == []
+
+    def test_a_draw_that_is_discarded_is_late_and_drawn_again(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store)
+        wide, second, _ = self.lease(store, study, want=3)
+        self.hand_in(store, study, drawn_rows(np.zeros((4, 2)))(wide))
+        assert self.hand_in(store, study, drawn(second)) == ("failed",)
+        assert store.discard(study, wide.id, {"by": "bob"}).id == wide.id
+        refused(lambda: store.discard(study, wide.id, {}))
+        refused(lambda: store.discard(study, 12345, {}))
+        body = self.note(store, study, "discarded").body
+        assert (body["ticket"], body["arm"], body["worker"], body["by"]) == (wide.id, 0, "ann", "bob")
+        assert [(draw.lease, draw.rows.shape) for _, draw in self.again(store).late_draws(study)] == [(1, (4, 2))]
+        figures = store.summary(study)
+        assert (figures.n_samples, figures.n_paid, dict(store.samples_per_arm(study))) == (0, 0, {})
+        assert self.hand_in(store, study, drawn(wide)) == ("superseded",)
+        (new,) = self.lease(store, study, "bob")
+        assert (new.id, new.lease, new.deaths) == (wide.id, 2, 0)
+        assert self.hand_in(store, study, drawn(new)) == ("done",)
+        store.open_round(study, 1, tickets(start=4))
+        assert "latest round" in refused(lambda: store.discard(study, new.id, {}))
+        assert (store.summary(study).n_samples, dict(store.samples_per_arm(study))) == (4, {0: 4})
 
     def test_the_same_draw_twice_in_one_call_counts_once(self) -> None:
         store = self.make_storage()
@@ -84,9 +167,13 @@ class LeaseTests(StoreTests):
         other = self.study(store, "other")
         (one,) = self.lease(store, study)
         assert f"ticket {one.id} is not one of study" in refused(lambda: self.hand_in(store, other, drawn(one)))
-        assert "ticket 12345 is not one" in refused(
-            lambda: self.hand_in(store, study, replace(drawn(one), ticket=12345))
-        )
+        unknown = replace(drawn(one), ticket=12345)
+        assert "ticket 12345 is not one" in refused(lambda: self.hand_in(store, study, drawn(one), unknown))
+        assert [ticket.state for ticket in store.tickets(study, 0)] == [
+            "leased",
+            "open",
+            "open",
+        ]  # nothing is handed in
 
     def test_outcomes_come_in_the_order_of_what_was_handed_in(self) -> None:
         store = self.make_storage()

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from threading import Barrier, Thread
 from typing import Any
 
+import numpy as np
+
 from kabc.storage.contract import NewTicket
 from kabc.storage.errors import StudyExistsError
-from kabc.testing.stores.base import EMPTY, LAPSED, StoreTests, drawn, tickets
+from kabc.testing.stores.base import EMPTY, LAPSED, StoreTests, drawn, drawn_rows, tickets
 
 _THREADS = 8
 
@@ -73,6 +75,15 @@ class RaceTests(StoreTests):
         assert (figures.n_samples, dict(store.samples_per_arm(study))) == (80, dict.fromkeys(range(4), 20))
         assert len(list(store.draws(study, 0, 0))) == 80
         assert store.notes(study) == []
+
+    def test_of_many_first_draws_one_says_how_many_columns_there_are(self) -> None:
+        store = self.make_storage()
+        study, _ = self.one_round(store, arms=_THREADS)
+        held = self.lease(store, study, want=_THREADS)
+        stores = [self.again(store) for _ in held]
+        draws = [drawn_rows(np.zeros((4, at + 1)))(one) for at, one in enumerate(held)]
+        found = at_once(lambda at: stores[at].exchange(study, "ann", [draws[at]]).outcomes)
+        assert sorted(found) == [("done",)] + [("failed",)] * (_THREADS - 1)
 
     def test_of_many_results_for_a_ticket_the_latest_lease_counts(self) -> None:
         store = self.make_storage()
