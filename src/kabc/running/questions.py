@@ -6,13 +6,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from kabc.core.errors import SettingsError
-from kabc.core.kernels import Kernel
+from kabc.core.kernels import Hamming, Kernel
 from kabc.core.samples import describe
 from kabc.results.origin import origin_now
 from kabc.running.inputs import suitable_kernel
 from kabc.running.settings import Settings
 from kabc.storage.contract import StudyRecord
-from kabc.study.facts import Facts
+from kabc.study.facts import ArmFacts, Facts
 from kabc.study.policies import OnWorkerLoss
 from kabc.study.spec import Spec
 
@@ -81,3 +81,10 @@ def settings_of(spec: Spec, study: StudyRecord, facts: Facts) -> Settings:
         settings = replace(settings, kernel=suitable_kernel(facts))
     paired = [name for name, about in zip(spec.names, facts.arms, strict=True) if about.paired]
     return settings.with_paired(paired)
+
+
+def takes_texts(study: StudyRecord) -> bool:
+    """Whether samples of a study may be texts: what its question says, before anything is drawn."""
+    spec = Spec.of_json(study.spec, study.name)
+    settings = settings_of(spec, study, Facts((ArmFacts(),) * len(spec.names)))
+    return settings.bets or isinstance(settings.kernel, Hamming)

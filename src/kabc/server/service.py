@@ -55,6 +55,7 @@ class Service:
         self.hub = Hub(self._changes)
         self.stuck: dict[int, str] = {}  # studies whose step failed, and why
         # of workers: their calls are served in their order
+        self.owners: dict[tuple[int, str], str] = {}  # study and name of a worker -> mark of its token
         self.exchanging: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
         self._limiter = CapacityLimiter(_THREADS)
         self._stepping: set[int] = set()

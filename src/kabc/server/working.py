@@ -7,6 +7,10 @@ import base64
 import binascii
 import json
 
+from kabc.core.errors import SampleError
+from kabc.core.samples import as_points
+from kabc.core.secrets import hide_words
+from kabc.running.questions import takes_texts
 from kabc.running.settings import AUTO
 from kabc.server.errors import RefusedError
 from kabc.server.looking import note_view
@@ -21,6 +25,8 @@ from kabc.study.documents import facts_of_document
 
 MOST_UNPACKED = 2**26  # bytes of the rows of one exchange
 _LONGEST_FACTS = 2**21  # characters of what a worker says of itself
+_OWNER = "token"  # in the facts of a worker: the first letters of the hash of the token that it came in with
+_MARK = 16  # letters
 
 
 async def look(call: Call) -> work.Look:
@@ -96,8 +102,26 @@ async def join(call: Call) -> Done:
     asked: work.Join = call.body
     if len(json.dumps(asked.facts)) > _LONGEST_FACTS:
         raise RefusedError(413, f"the facts of a worker have at most {_LONGEST_FACTS:,} characters")
-    await call.store("register_worker", call.study, asked.worker, asked.facts | {"by_url": True})
+    owner = await _own_name(call, asked.worker)
+    await call.store("register_worker", call.study, asked.worker, asked.facts | {"by_url": True, _OWNER: owner})
     return Done()
+
+
+async def _own_name(call: Call, worker: str) -> str:
+    """A mark of the caller's token, if the worker of this name came in with it, or nobody had the name yet."""
+    assert call.guest is not None
+    mine, owners, key = call.guest.digest[:_MARK], call.service.owners, (call.study, worker)
+    if key not in owners:
+        owners[key] = await call.service.thread(_owner, call.service.storage, call.study, worker, mine)
+    if owners[key] != mine:
+        raise RefusedError(403, "a worker of this name came in with another token, or by the store; take another name")
+    return mine
+
+
+def _owner(storage: Storage, study: int, worker: str, mine: str) -> str:
+    """Whose the name is, as the store has it from an earlier server; the caller's where nobody had it."""
+    facts = next((one.facts for one in storage.workers(study) if one.name == worker), {"by_url": True})
+    return str(facts.get(_OWNER, mine if facts.get("by_url") else ""))
 
 
 async def facts(call: Call) -> work.ArmsFacts:
@@ -120,6 +144,7 @@ async def exchange(call: Call) -> work.Exchanged:
     """Tell, fail and lease."""
     asked: work.Exchange = call.body
     service = call.service
+    await _own_name(call, asked.worker)
     lock = service.exchanging.setdefault((call.study, asked.worker), asyncio.Lock())
     async with lock:  # a call that is repeated comes after the first one, though that was given up
         return await service.thread(_exchanged, service.storage, call.study, asked)
@@ -127,11 +152,29 @@ async def exchange(call: Call) -> work.Exchanged:
 
 def _exchanged(storage: Storage, study: int, asked: work.Exchange) -> work.Exchanged:
     finished = _finished(asked)
+    texts = _texts_for_numbers(storage, study, finished)
+    for at, failure in texts.items():
+        finished[at] = failure
     if asked.held is not None:
         _give_back(storage, study, asked.worker, set(asked.held))
     arms = None if asked.arms is None else set(asked.arms)
     answered = storage.exchange(study, asked.worker, finished, asked.want, arms, asked.seconds)
-    return work.Exchanged(outcomes=list(answered.outcomes), leased=[_leased(one) for one in answered.leased])
+    outcomes = list(answered.outcomes)
+    for at in texts:
+        outcomes[at] = "failed" if outcomes[at] == "done" else "superseded"
+    return work.Exchanged(outcomes=outcomes, leased=[_leased(one) for one in answered.leased])
+
+
+def _texts_for_numbers(storage: Storage, study: int, finished: list[Draw | Failure]) -> dict[int, Failure]:
+    """Draws that hold texts, as failures, where the study compares numbers alone: no store knows what it asks."""
+    found: dict[int, Failure] = {}
+    for at, one in enumerate(finished):
+        if isinstance(one, Draw) and one.rows.dtype.kind in "UO":
+            try:
+                as_points(one.rows)
+            except SampleError as error:
+                found[at] = Failure(one.ticket, one.lease, one.worker, hide_words(str(error)))
+    return {} if not found or takes_texts(storage.summary(study).study) else found
 
 
 def _finished(asked: work.Exchange) -> list[Draw | Failure]:
@@ -186,12 +229,14 @@ def _leased(one: Ticket) -> work.Leased:
 async def heartbeat(call: Call) -> work.Kept:
     """A sign of life."""
     asked: work.Beat = call.body
+    await _own_name(call, asked.worker)
     return work.Kept(kept=sorted(await call.store("renew", call.study, asked.worker, asked.held, asked.seconds)))
 
 
 async def leave(call: Call) -> Done:
     """A worker has ended."""
     asked: work.Leave = call.body
+    await _own_name(call, asked.worker)
     await call.store("bury", call.study, asked.worker, counted=asked.counted)
     return Done()
 

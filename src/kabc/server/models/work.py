@@ -87,9 +87,12 @@ class DrawIn(Body):
     kind: Literal["draw"] = "draw"
     ticket: Id
     lease: Count = Field(description="the number of the lease; a result of an older one is superseded")
-    rows: str = Field(description="as kabc.storage.rows.encode writes them, in base64")
-    started: float
-    ended: float
+    rows: str = Field(
+        description="as kabc.storage.rows.encode writes them, in base64: finite numbers or texts, as many rows as the "
+        "ticket asks for, with the columns of the first draw of the study"
+    )
+    started: float = Field(description="seconds since 1970, at most 1e11")
+    ended: float = Field(description="the same")
     n_paid: Count = Field(default=0, description="calls that were paid for; 0: as many as samples")
 
 
@@ -106,7 +109,7 @@ class FailureIn(Body):
 class Exchange(Body):
     """Tell what was drawn or failed, and lease more: one call, which happens whole or not at all."""
 
-    worker: Name
+    worker: Name = Field(description="the caller's own name: that of a worker of another token is refused (403)")
     finished: list[Annotated[DrawIn | FailureIn, Field(discriminator="kind")]] = Field(
         default=[], max_length=MOST_DRAWS
     )
@@ -137,7 +140,10 @@ class Leased(Model):
 class Exchanged(Model):
     """What became of what was handed in, in its order, and what was leased."""
 
-    outcomes: list[Outcome]
+    outcomes: list[Outcome] = Field(
+        description="done: it counts; superseded: another lease or other rows count, and it is kept as late; failed: "
+        "the samples cannot be used, and the draw has failed (GET /api/work says why, in `failed`)"
+    )
     leased: list[Leased]
 
 
