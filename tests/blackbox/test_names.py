@@ -13,7 +13,7 @@ import kabc
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*.py"))
-HELPERS = {"tests.processes", "tests.postgres", "tests.blackbox.shell"}
+HELPERS = {"tests.processes", "tests.postgres", "tests.blackbox.shell", "tests.blackbox.worker"}
 STAY = {  # of the names in `kabc`; kernels and strategies have modules of their own
     *("cluster", "check", "outliers", "plan", "compare", "create_study", "load_study", "load", "Result", "Study"),
     *("KabcError", "ArmError", "SettingsError", "SampleError", "__version__", "kernels", "strategies", "report"),
