@@ -6,6 +6,7 @@ import csv
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,7 +109,7 @@ def test_rows_that_fit_are_late_ones_in_the_table(tmp_path: Path) -> None:
 def test_what_was_told_to_the_strategy_is_not_discarded(tmp_path: Path) -> None:
     store = tmp_path / "kabc.db"
     study = kabc.create_study("s", ["a", "b"], 2, seed=0, storage=store)
-    asks = []
+    asks: list[Any] = []
     while (ask := study.ask()) is not None and not (asks and ask.ticket.round > asks[0].ticket.round):
         study.tell(ask, ask.rng.normal({"a": 0.0, "b": 5.0}[str(ask.arm)], 1.0, ask.count))
         asks.append(ask)
@@ -119,9 +120,9 @@ def test_what_was_told_to_the_strategy_is_not_discarded(tmp_path: Path) -> None:
     study.tell(ask, ask.rng.normal({"a": 0.0, "b": 5.0}[str(ask.arm)], 1.0, ask.count))
     found = study.run({"a": normal(0), "b": normal(5)}, progress=False)
     study.export(tmp_path / "out.csv")
-    for number in {row["ticket"] for row in table(tmp_path / "out.csv")}:
+    for name in {row["ticket"] for row in table(tmp_path / "out.csv")}:
         with pytest.raises(kabc.SettingsError, match="told to the strategy"):
-            study.discard(int(number))
+            study.discard(int(name))
     assert kabc.load_study("s", storage=store).result() == found
 
 

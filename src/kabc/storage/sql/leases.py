@@ -328,7 +328,7 @@ def discard(home: Home, connection: Connection, study: int, number: int, note: J
     ticket = check_discard(found, number, study, latest)
     row = connection.execute(select(draws).where(draws.c.ticket == number)).one()
     n_paid = connection.execute(select(tickets.c.n_paid).where(tickets.c.id == number)).scalar_one()
-    _keep_late(home, connection, row._mapping, ticket.lease, n_paid)
+    _keep_late(home, connection, dict(row._mapping), ticket.lease, n_paid)
     connection.execute(delete(draws).where(draws.c.ticket == number))
     again = update(tickets).where(tickets.c.id == number)
     connection.execute(again.values(state=OPEN, worker=None, expires=0.0, n_paid=0))

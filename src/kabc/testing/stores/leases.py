@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from kabc.storage.contract import Answered, NewTicket
+from kabc.storage.contract import Answered, Draw, NewTicket, Ticket
 from kabc.testing.stores.base import LAPSED, LONG, StoreTests, drawn, drawn_rows, failed, ids, refused, tickets
 
 
@@ -98,7 +99,7 @@ class LeaseTests(StoreTests):
 
     def test_a_draw_that_cannot_count_has_failed(self) -> None:
         good = np.arange(4.0)
-        bad = {
+        bad: dict[str, Callable[[Ticket], Draw]] = {
             "an array of shape (3,)": drawn_rows(good[:3]),
             "not finite": drawn_rows(np.array([0.0, np.nan, np.inf, 1.0])),
             "2 columns": drawn_rows(np.zeros((4, 2))),
