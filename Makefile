@@ -25,7 +25,7 @@ lowest:
 	$(LOWEST)/bin/python -m pip install --quiet uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable ".[all,dask]"
 	$(LOWEST)/bin/uv pip freeze --quiet --python $(LOWEST) --exclude-editable > $(LOWEST)/versions.txt
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --constraint $(LOWEST)/versions.txt hypothesis pandas polars pytest pytest-timeout pytest-xdist
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST) --constraint $(LOWEST)/versions.txt hypothesis pandas 'polars<2' pytest pytest-timeout pytest-xdist
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(LOWEST)/bin/python -m pytest $(LOWEST_TESTS) -n auto --dist worksteal -m "not slow" \
 		-W ignore::DeprecationWarning --ignore tests/report/test_chromium.py --ignore tests/server/test_page.py \
 		--deselect tests/results/test_schema.py::test_the_schema_in_the_docs_is_up_to_date

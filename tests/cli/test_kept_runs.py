@@ -229,12 +229,12 @@ def test_arms_are_added_to_a_new_study_that_reads_the_old_samples_first(kabc: Ca
     assert "give --arm" in kabc("study", "add-arm", "n", "--new", "n2", *store).err
     assert "has an arm 'b' already" in kabc("study", "add-arm", "n", "--new", "n2", "--arm", "b", *store).err
     drawn = n_samples()
-    added = kabc("study", "add-arm", "n", "--new", "n2", "--arm", "c", *store)
+    added = kabc("study", "add-arm", "n", "--new", "n2", "--arm", "c", "--seed", 5, *store)
     assert added.out == f"n2: 3 arms, may read {drawn} samples of n; draw with kabc run or kabc worker\n"
     grown = kabc("run", *arms, *rest, "--study", "n2", "--json").json()
     assert [group["arms"] for group in grown["groups"]] == [["a"], ["b", "c"]]
     assert grown["n_recorded"] == drawn
-    kabc("study", "add-arm", "n", "--new", "n3", "--arm", "c", "--gone", "a", *store)
+    kabc("study", "add-arm", "n", "--new", "n3", "--arm", "c", "--gone", "a", "--seed", 6, *store)
     without = kabc("run", *arms[1:], *rest, "--study", "n3", "--json").json()
     assert without["n_recorded"] > 0  # the few samples of a may not suffice for an answer
     assert "samples were recorded before" in kabc("study", "result", "n3", *store).out

@@ -285,8 +285,8 @@ def test_effects_are_computed_anew_from_a_file(tmp_path: Path) -> None:
     made.save(tmp_path / "a.json")
     loaded = kabc.load_result(tmp_path / "a.json")
     assert loaded == made
-    assert loaded.effects.groups[1] == made.effects.groups[1]
-    assert effects_of(loaded).arms == made.effects.arms
+    assert repr(loaded.effects.groups[1]) == repr(made.effects.groups[1])  # from Python 3.13 on NaN has no equal
+    assert repr(effects_of(loaded).arms) == repr(made.effects.arms)
 
 
 def test_a_name_of_a_column_cannot_forge_a_line() -> None:

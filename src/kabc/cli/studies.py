@@ -243,7 +243,9 @@ def _changed(seen: Status, said: str, *, as_json: bool) -> int:
     return exits.DECIDED
 
 
-def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[str], *, as_json: bool) -> int:
+def add_arms(
+    storage: Storage, name: str, new: str, arms: list[str], gone: list[str], seed: int | None, *, as_json: bool
+) -> int:
     """A new study that reads the samples of this one first."""
     from kabc.running.study import Study
 
@@ -254,7 +256,7 @@ def add_arms(storage: Storage, name: str, new: str, arms: list[str], gone: list[
         if arm in study.names:
             raise SettingsError(f"study {name!r} has an arm {arm!r} already; add another one")
     _expect_free(storage, new, "--new")
-    grown = study.grow(new, arms, gone=gone)
+    grown = study.grow(new, arms, gone=gone, seed=seed)
     read = storage.summary(study.record.id).n_samples
     if as_json:
         exits.print_json({"study": grown.name, "arms": list(map(str, grown.names)), "n_recorded": read})

@@ -226,6 +226,7 @@ def add_arm(
     gone: Annotated[
         list[str] | None, typer.Option(metavar="ARM", help="An arm that cannot be drawn any more. Can be repeated.")
     ] = None,
+    seed: common.Seed = None,
     storage: StorageOption = None,
     as_json: common.Json = False,
     debug: common.Debug = False,
@@ -239,7 +240,7 @@ def add_arm(
     from kabc.cli.studies import add_arms
 
     with opened(storage) as store:
-        return add_arms(store, study, new, arm or [], gone or [], as_json=as_json)
+        return add_arms(store, study, new, arm or [], gone or [], seed, as_json=as_json)
 
 
 @study_app.command()

@@ -119,6 +119,7 @@ _CURES = {
     "does not exist": "make the database and the user first (createdb, createuser), or check their names",
     "Connection refused": "start the server, or check host and port",
     "resolve": "check the name of the host",
+    "not known": "check the name of the host",
     "timeout": "it does not answer; check host and port",
     "permission denied": "the user needs the right to make and change tables there",
     "read-only": "it is read-only; use the primary server",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from sqlalchemy import URL, Connection, Table, create_engine
 from sqlalchemy.dialects.sqlite import insert
@@ -88,6 +88,7 @@ class SqliteHome(Home):
                 engine.dispose()
                 raise
             self._connection = connection
+            finalize(self, engine.dispose)  # a store that nobody closes leaves no connection open
         return self._connection
 
     def _set_up(self, connection: Connection) -> None:
