@@ -18,9 +18,7 @@ SPOILT[180] = np.inf
 
 
 def series(values: Any) -> Any:
-    import pandas  # type: ignore[import-untyped]
-
-    return pandas.Series(values)
+    return pytest.importorskip("pandas").Series(values)
 
 
 ARRAYS: dict[str, Callable[[], Any]] = {

@@ -273,6 +273,16 @@ def test_failures_categories_and_texts_are_no_numbers_that_repeat() -> None:
     assert ear.assumptions("ab") == ()
 
 
+def test_arms_that_share_their_inputs_may_give_one_value_for_one_input() -> None:
+    rng = np.random.default_rng(0)
+    scores, prompts = rng.normal(size=10), rng.integers(0, 10, 30)
+    for paired in (False, True):
+        ear = Watch(2, 0, paired=paired)
+        ear.hear(0, scores[prompts])
+        ear.hear(1, rng.normal(size=30))
+        assert bool(ear.assumptions("ab")) is not paired
+
+
 def test_small_pools_say_that_only_a_strong_dependence_would_show() -> None:
     pools = {"a": list(range(15)), "b": [value + 100 for value in range(60)]}
     result = kabc.cluster(pools, n_clusters=2, seed=0, progress=False)
