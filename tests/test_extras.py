@@ -67,7 +67,7 @@ def test_the_ten_lines_of_the_readme_run_without_any_extra() -> None:
     done = bare(block)
     assert done.returncode == 0, done.stderr
     (claimed,) = re.findall(r"^print\(result\)  # (.*)$", block, re.MULTILINE)
-    assert done.stdout.startswith(claimed)
+    assert done.stdout.startswith(claimed.partition("...")[0])
     assert "press 3" in done.stdout
 
 

@@ -57,7 +57,8 @@ def config(folder: Path, text: str, mode: int = 0o666) -> None:
 
 
 def called(folder: Path, *words: object, command: str = "run") -> Said:
-    return shell(command, "--config", "study.toml", *words, folder=folder, env={"SERVICE_KEY": SECRET})
+    seed = () if command == "worker" else ("--seed", 0)
+    return shell(command, "--config", "study.toml", *seed, *words, folder=folder, env={"SERVICE_KEY": SECRET})
 
 
 def expect_refused(folder: Path, said: Said, what: str) -> None:
@@ -159,7 +160,8 @@ def test_a_table_needs_no_word(folder: Path) -> None:
 
 def asked(folder: Path, query: str, database: str = "duckdb:///:memory:") -> Said:
     return shell(
-        *("run", "--sql", query, "--database", database, "--arm", "arm", "--max-samples", 20, "--json"), folder=folder
+        *("run", "--sql", query, "--database", database, "--arm", "arm", "--max-samples", 20, "--seed", 0, "--json"),
+        folder=folder,
     )
 
 
@@ -217,7 +219,7 @@ def test_a_view_of_a_database_reads_no_other_file(folder: Path) -> None:
 def test_a_condition_reads_no_file(folder: Path, where: str) -> None:
     (folder / "hidden.csv").write_text("secret-arm\n")
     with pytest.raises(kabc.SettingsError) as caught:
-        kabc.cluster(folder / "rows.csv", 2, arm="arm", where=where)
+        kabc.cluster(folder / "rows.csv", 2, arm="arm", where=where, seed=0)
     assert "secret-arm" not in str(caught.value) and len(str(caught.value).splitlines()) == 1
 
 

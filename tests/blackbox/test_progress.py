@@ -37,7 +37,7 @@ def test_a_shell_without_a_terminal_hears_nothing(tmp_path: Path) -> None:
 
 def test_unless_it_asks(tmp_path: Path) -> None:
     said = shell(*LONG, "--progress", folder=tmp_path)
-    assert "drawing" in said.err
+    assert "samples" in said.err
 
 
 def test_a_terminal_hears(tmp_path: Path) -> None:

@@ -179,7 +179,19 @@ def test_a_command_that_fails_at_once_shows_no_variable(folder: Path) -> None:
         "a = 'echo 1'\nb = 'echo wrong: $API_KEY at $URL, from ${SERVICE_KEY}'\n"
     )
     said = shell(
-        *("run", "--config", "study.toml", "--quiet", "--json", "--save", "saved.json", "--max-samples", 8),
+        *(
+            "run",
+            "--config",
+            "study.toml",
+            "--quiet",
+            "--json",
+            "--save",
+            "saved.json",
+            "--max-samples",
+            8,
+            "--seed",
+            0,
+        ),
         folder=folder,
         env={"SERVICE_KEY": VARIABLE},
     )
@@ -195,5 +207,5 @@ def test_short_and_common_values_spoil_no_message(folder: Path) -> None:
         "DIR = '/usr/bin:/usr/local/bin' }\n"
         "[commands.run]\na = 'echo 1'\nb = 'echo it is 1 of 11 false files of /usr/bin in CET, not C.UTF-8'\n"
     )
-    said = shell("run", "--config", "study.toml", "--quiet", folder=folder)
+    said = shell("run", "--config", "study.toml", "--seed", 0, "--quiet", folder=folder)
     assert "it is 1 of 11 false files of /usr/bin in CET, not C.UTF-8" in said.err, said

@@ -60,7 +60,7 @@ def test_signatures_are_seen_and_functions_can_be_sent() -> None:
 
 def test_a_warning_names_the_line_of_the_caller() -> None:
     polars = pytest.importorskip("polars")
-    rows = polars.DataFrame({"host": ["x", "y"] * 60, "user_id": range(120), "v": [1.0, 2.0] * 60})
+    rows = polars.DataFrame({"host": ["x", "y"] * 60, "user_id": range(7, 967, 8), "v": [1.0, 2.0] * 60})
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         kabc.cluster(rows, 2, arm="host", seed=0, watch=False)

@@ -149,7 +149,7 @@ ROUNDS = (
         "if n_groups == self.n_clusters:",
         "if n_groups <= self.n_clusters:",
         "stops before K groups are there",
-        "strategies/test_kabc.py::test_a_guess_before_the_end_has_k_groups_and_says_that_it_is_one",
+        "strategies/test_kabc.py::test_before_the_end_the_groups_are_the_components_of_the_last_round_and_a_guess",
     ),
     Mutant(
         "strategies/cluster.py",

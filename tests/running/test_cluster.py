@@ -120,13 +120,14 @@ def test_pools_are_used_in_random_order_without_replacement() -> None:
     assert result.n_samples < 10_000
 
 
-def test_a_dry_pool_ends_as_exhausted_with_a_guess_and_certified_pairs() -> None:
+def test_a_dry_pool_ends_as_exhausted_with_the_components_as_a_guess() -> None:
     rng = np.random.default_rng(0)
     pools = {"x": rng.normal(0, 1, 400), "y": rng.normal(0.3, 1, 4000), "z": rng.normal(20, 1, 4000)}
     result = kabc.cluster(pools, n_clusters=3, seed=0, kernel=KERNEL, delta=0.5)
     assert result.status == "exhausted"
     assert not result.certified
-    assert max(result.labels) + 1 == 3
+    assert result.labels == (0, 0, 0)  # one component: nothing is told apart yet
+    assert not result.evidence.told_apart.any()
     assert result.samples_per_arm["x"] <= 400
     assert "guess" in str(result)
 
