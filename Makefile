@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 OLD = $(shell for python in $(PYTHON) python3.11 python3.12; do $$python -c 'import sys; sys.exit(sys.version_info[:2] > (3, 12))' 2>/dev/null && echo $$python && break; done)
 LOWEST := build/lowest
 # everything that an extra brings, and the doors; what takes long, or a browser, is left out
-LOWEST_TESTS := tests/arms tests/cli tests/report tests/results tests/server tests/storage tests/study tests/test_sklearn.py
+LOWEST_TESTS := tests/arms tests/cli tests/report tests/results tests/server tests/storage tests/test_sklearn.py
 
 demo: $(READY)
 	$(BIN)/python -m kabc.demo
