@@ -218,8 +218,8 @@ def test_a_signal_at_a_random_moment_leaves_whole_files_and_the_right_code(
 ) -> None:
     rng = np.random.default_rng(how)
     draw = "echo $((KABC_SEED % 7 {}))"
-    words = ["run", "--command", f"a={draw.format('')}", "--command", f"b={draw.format('+ 5')}", "--clusters", "2"]
-    words += ["--seed", "0"]
+    arms = ["--command", f"a={draw.format('')}", "--command", f"b={draw.format('+ 5')}"]
+    words = ["run", *arms, "--clusters", "2", "--seed", "1"]
     for delay in rng.uniform(0.5, 4.0, 3):
         folder = tmp_path_factory.mktemp("signals")
         files = [folder / "r.json", folder / "r.html"]
