@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,9 +14,10 @@ import numpy as np
 import pytest
 
 import kabc
-from tests.blackbox.shell import Served, serving, shell
+from tests.blackbox.shell import KABC, Served, environment, serving, shell
 from tests.blackbox.worker import Caller, served_store
 from tests.postgres import new_database
+from tests.processes import running
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -139,3 +141,19 @@ def test_a_worker_is_known_to_a_server_that_is_started_again(tmp_path: Path) -> 
         with served.client(token) as client:
             kept = client.post(f"/api/work/{number}/heartbeat", json=beat).json()["kept"]
             assert kept == [int(one) for one in held]
+
+
+def test_a_worker_of_another_token_that_was_killed_keeps_nobody_from_coming(tmp_path: Path) -> None:
+    """On its host others see that its process is gone, and may not speak for it: its lease lapses by itself."""
+    with served_store(tmp_path) as served:
+        kabc.create_study("s", ["a", "b"], 2, seed=0, storage=served.store, max_samples=20)
+        words = ["worker", "--server", served.address, "--study", "s", "--quiet", "--warmup", 0, "--lease", 1]
+        slow = [KABC, *words, "--command", "a=sleep 60", "--command", "b=sleep 60"]
+        with running(slow, env=environment({"KABC_TOKEN": served.token("tell")})):
+            while not shell("study", "status", "s", "--storage", served.store, "--json").json["workers"]:
+                time.sleep(0.1)
+        draw = "python3 -c 'import os, random; print(random.Random(os.environ[\"KABC_SEED\"]).random())'"
+        arms = ["--command", f"a={draw}", "--command", f"b={draw}"]
+        said = shell(*words, *arms, env={"KABC_TOKEN": served.token("tell")})
+        assert said.code in (0, 3), said.err
+        assert kabc.load_study("s", served.store).result().n_samples == 20

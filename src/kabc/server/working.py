@@ -18,13 +18,14 @@ from kabc.server.models import work
 from kabc.server.models.people import Done
 from kabc.server.models.studies import TicketCounts
 from kabc.server.service import Call
-from kabc.storage.contract import Draw, Failure, Storage, Ticket, TicketState
+from kabc.storage.contract import Draw, Failure, Json, Storage, Ticket, TicketState
 from kabc.storage.errors import StorageError
 from kabc.storage.rows import decode
 from kabc.study.documents import facts_of_document
 
 MOST_UNPACKED = 2**26  # bytes of the rows of one exchange
 _LONGEST_FACTS = 2**21  # characters of what a worker says of itself
+_PROCESS = ("boot", "pid", "started")  # facts of a worker that say which process it is
 _OWNER = "token"  # in the facts of a worker: the first letters of the hash of the token that it came in with
 _MARK = 16  # letters
 
@@ -86,15 +87,16 @@ def _unfinished(storage: Storage, study: int) -> dict[TicketState, dict[int, int
 
 
 async def crew(call: Call) -> work.Crew:
-    """All workers of a study."""
+    """All workers of a study. Which process it is, is said of the caller's own: for others nobody can speak."""
+    assert call.guest is not None
     await call.service.thread(call.service.storage.wait, call.study, 0, 0.0)
     found = await call.service.thread(call.service.storage.workers, call.study)
-    return work.Crew(
-        workers=[
-            work.WorkerFacts(name=one.name, facts=dict(one.facts), first_seen=one.first_seen, last_seen=one.last_seen)
-            for one in found
-        ]
-    )
+    workers = []
+    for one in found:
+        own = _mark(one.facts, call.guest.digest[:_MARK]) == call.guest.digest[:_MARK]
+        facts = {name: fact for name, fact in one.facts.items() if own or name not in _PROCESS}
+        workers.append(work.WorkerFacts(name=one.name, facts=facts, first_seen=one.first_seen, last_seen=one.last_seen))
+    return work.Crew(workers=workers)
 
 
 async def join(call: Call) -> Done:
@@ -121,6 +123,11 @@ async def _own_name(call: Call, worker: str) -> str:
 def _owner(storage: Storage, study: int, worker: str, mine: str) -> str:
     """Whose the name is, as the store has it from an earlier server; the caller's where nobody had it."""
     facts = next((one.facts for one in storage.workers(study) if one.name == worker), {"by_url": True})
+    return _mark(facts, mine)
+
+
+def _mark(facts: Json, mine: str) -> str:
+    """The mark of the token that a worker came in with; workers of earlier versions have none."""
     return str(facts.get(_OWNER, mine if facts.get("by_url") else ""))
 
 
