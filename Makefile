@@ -5,6 +5,12 @@ READY := $(VENV)/.ready
 
 .PHONY: demo docs test lowest soak coverage mutants lint format size clean
 
+# Python 3.11 or 3.12, for which the lowest versions can be had ready made
+OLD = $(shell for python in $(PYTHON) python3.11 python3.12; do $$python -c 'import sys; sys.exit(sys.version_info[:2] > (3, 12))' 2>/dev/null && echo $$python && break; done)
+LOWEST := build/lowest
+# everything that an extra brings, and the doors; what takes long, or a browser, is left out
+LOWEST_TESTS := tests/arms tests/cli tests/report tests/results tests/server tests/storage tests/test_sklearn.py
+
 demo: $(READY)
 	$(BIN)/python -m kabc.demo
 
