@@ -2,7 +2,7 @@
 -- PostgreSQL database dump
 --
 
-\restrict 6HpYjgHpG8e3qtIfe8s3xwUUACGMjOOzr2nuDKJuP6xeFbih8NAsO7UM2kGA4bE
+\restrict MwwAVXIEWH33J5Ez1MPgrVrbGxKNln8P3LvpgQ7Lkv0tADzkdtyHJJLaSTn5qBF
 
 -- Dumped from database version 15.18 (Debian 15.18-0+deb12u1)
 -- Dumped by pg_dump version 15.18 (Debian 15.18-0+deb12u1)
@@ -350,10 +350,10 @@ ALTER TABLE ONLY public.kabc_workers ALTER COLUMN id SET DEFAULT nextval('public
 --
 
 COPY public.kabc_draws (ticket, worker, rows, started, ended) FROM stdin;
-1	1	\\x4b52311a0000007b2274223a223c6638222c2273223a5b32305d2c227a223a307d5e401f2b6b0cefd7c97a280808fd435abee838b9635921bd6d359235f8f0b1816076c1dfa9431dea6bb407fa9595fdeca3c0ceee10d7def4036c98abad81316971e775b133d6d52308e40d22788e47e7b6101828620ce3919c8f9ba6097fb5ba6ee261b379e378ea68b2841bc93419dfd8cdfbc280b2bcac07d3ece4c305e6ebccf5fee0ebf0f2f4fde8fdf140bf3f3fbf40bf3f3fbf3fbfbf3fbfbf3fbfbf3f	1795137489.0028095	1795137489.0030093
-2	1	\\x4b52311c0000007b2274223a223c6638222c2273223a5b32305d2c227a223a3136307d78dacbb8bfe78be74141578d792bf2dcb76e8baccd9bfaeaeeeb086e6fa6f373a7856cdeebb9f467f0afbeb5b2c2b3eadf6cd01428baa7ed5d13b943493f6e99d786a332221a3b0237b9ea25d9a732da1a9dfc96a61074c75954f99efe938229575e24ef99a7b3a77de5fa2deb366a4e999cc5165dcbb024e5e8ac1846cee0a0056c5cec6c5cbc0ca23c5c0282cc022c3c1cbc825c0e58000010783e8a	1795137489.0083568	1795137489.008439
-3	1	\\x4b52311a0000007b2274223a223c6638222c2273223a5b32305d2c227a223a307df74efa538cde936f49b2694902791317821237cfbb5b2296a984f51908a0b7645c96bc067f843aa8b106adbb5b8d89189a362d2ed93f3fb09bad6049e252560f4dc763c4e22e835236a7edd6e88fe615a29a84bc917dff72b194e63e6191ab08d86e7fe4b3b1825dd778776e21a1207d7a0b68bf49f1b56404f8f3caedaadc0902d1e2edd2cbeeece9f5f39c403fbf3f3fbfbfc0403f3fbfbfbf3f3f3f3f3fbf	1795137489.0114212	1795137489.0114799
-4	1	\\x4b52311a0000007b2274223a223c6638222c2273223a5b32305d2c227a223a307dfb8a81d3b056f66b5471ba6901a4ea6b80482541596cafed08aaf25ee657f3ec1d0461200a129bb3538174ab81fcf508572c3997dc6bd48f1d5aee91ba397767e56ee083045a445211bb66e11614022e408424c30a2e256686a5bface5dd29ce075616fba79613098f3c3df14e10d118c82faa37f526dae408f803080206120e0d0910fe0b0c0c09c912f80b403f4040404040404040403f404040403f403f40	1795137489.011508	1795137489.011534
+1	1	\\x4b52311a0000007b2274223a223c6638222c2273223a5b32305d2c227a223a307d5e401f2b6b0cefd7c97a280808fd435abee838b9635921bd6d359235f8f0b1816076c1dfa9431dea6bb407fa9595fdeca3c0ceee10d7def4036c98abad81316971e775b133d6d52308e40d22788e47e7b6101828620ce3919c8f9ba6097fb5ba6ee261b379e378ea68b2841bc93419dfd8cdfbc280b2bcac07d3ece4c305e6ebccf5fee0ebf0f2f4fde8fdf140bf3f3fbf40bf3f3fbf3fbfbf3fbfbf3fbfbf3f	1795137554.5534866	1795137554.5536776
+2	1	\\x4b52311c0000007b2274223a223c6638222c2273223a5b32305d2c227a223a3136307d78dacbb8bfe78be74141578d792bf2dcb76e8baccd9bfaeaeeeb086e6fa6f373a7856cdeebb9f467f0afbeb5b2c2b3eadf6cd01428baa7ed5d13b943493f6e99d786a332221a3b0237b9ea25d9a732da1a9dfc96a61074c75954f99efe938229575e24ef99a7b3a77de5fa2deb366a4e999cc5165dcbb024e5e8ac1846cee0a0056c5cec6c5cbc0ca23c5c0282cc022c3c1cbc825c0e58000010783e8a	1795137554.5591621	1795137554.5592551
+3	1	\\x4b52311a0000007b2274223a223c6638222c2273223a5b32305d2c227a223a307df74efa538cde936f49b2694902791317821237cfbb5b2296a984f51908a0b7645c96bc067f843aa8b106adbb5b8d89189a362d2ed93f3fb09bad6049e252560f4dc763c4e22e835236a7edd6e88fe615a29a84bc917dff72b194e63e6191ab08d86e7fe4b3b1825dd778776e21a1207d7a0b68bf49f1b56404f8f3caedaadc0902d1e2edd2cbeeece9f5f39c403fbf3f3fbfbfc0403f3fbfbfbf3f3f3f3f3fbf	1795137554.5623176	1795137554.5623872
+4	1	\\x4b52311a0000007b2274223a223c6638222c2273223a5b32305d2c227a223a307dfb8a81d3b056f66b5471ba6901a4ea6b80482541596cafed08aaf25ee657f3ec1d0461200a129bb3538174ab81fcf508572c3997dc6bd48f1d5aee91ba397767e56ee083045a445211bb66e11614022e408424c30a2e256686a5bface5dd29ce075616fba79613098f3c3df14e10d118c82faa37f526dae408f803080206120e0d0910fe0b0c0c09c912f80b403f4040404040404040403f404040403f403f40	1795137554.5624163	1795137554.562443
 \.
 
 
@@ -378,8 +378,8 @@ COPY public.kabc_notes (id, study, kind, body, written, token) FROM stdin;
 --
 
 COPY public.kabc_rounds (study, number, opened) FROM stdin;
-1	0	1795137488.990396
-1	1	1795137489.153715
+1	0	1795137554.540439
+1	1	1795137554.713739
 \.
 
 
@@ -396,7 +396,7 @@ COPY public.kabc_snapshots (study, number, content) FROM stdin;
 --
 
 COPY public.kabc_studies (id, name, spec, state, created, revision, changed, facts, limits, answer, n_rounds, latest, counted, step_worker, step_expires, token) FROM stdin;
-1	published	{"format":"kabc study","version":1,"kabc":"0.2.0.dev0","question":{"strategy":"kabc-tight","seed":5,"n_clusters":2,"delta":0.05,"min_separation":null,"pilot":null,"check_k":null,"block":null,"watch":true,"on_worker_loss":null,"names":["arm 0","arm 1","arm 2","arm 3"],"options":{},"kernel":null,"tolerance":null,"types":null,"reuse":null}}	running	1795137488.952722	4	1795137489.154817	{"arms":[{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false},{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false},{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false},{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false}],"notes":[],"columns":[],"price":0.0,"types":{},"source":""}	{"max_samples":null}	\N	2	1	0	vm-13237-63427ea8	1795137548.975684	9a6e6e009d5f51b7
+1	published	{"format":"kabc study","version":1,"kabc":"0.2.0.dev0","question":{"strategy":"kabc-tight","seed":5,"n_clusters":2,"delta":0.05,"min_separation":null,"pilot":null,"check_k":null,"block":null,"watch":true,"on_worker_loss":null,"names":["arm 0","arm 1","arm 2","arm 3"],"options":{},"kernel":null,"tolerance":null,"types":null,"reuse":null}}	running	1795137554.504469	4	1795137554.714636	{"arms":[{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false},{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false},{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false},{"size":null,"one_at_a_time":false,"paired":false,"in_order":false,"in_blocks":false,"fingerprint":"","recorded":false}],"notes":[],"columns":[],"price":0.0,"types":{},"source":""}	{"max_samples":null}	\N	2	1	0	vm-14807-528ae1a5	1795137614.526173	7548a9d042ea3bc5
 \.
 
 
@@ -409,10 +409,10 @@ COPY public.kabc_tickets (id, study, round, place, arm, piece, start, count, sta
 2	1	0	1	3	0	0	20	2	1	1	0	0	0	\N
 3	1	0	2	2	0	0	20	2	1	1	0	0	0	\N
 4	1	0	3	1	0	0	20	2	1	1	0	0	0	\N
-5	1	1	0	1	0	20	16	1	1	1	1795137549.159323	0	0	58d47c703f105b1a
-6	1	1	1	3	0	20	16	1	1	1	1795137549.159323	0	0	58d47c703f105b1a
-7	1	1	2	0	0	20	16	1	1	1	1795137549.159323	0	0	58d47c703f105b1a
-8	1	1	3	2	0	20	16	1	1	1	1795137549.159323	0	0	58d47c703f105b1a
+5	1	1	0	1	0	20	16	1	1	1	1795137614.723047	0	0	a380ff0c01772eb2
+6	1	1	1	3	0	20	16	1	1	1	1795137614.723047	0	0	a380ff0c01772eb2
+7	1	1	2	0	0	20	16	1	1	1	1795137614.723047	0	0	a380ff0c01772eb2
+8	1	1	3	2	0	20	16	1	1	1	1795137614.723047	0	0	a380ff0c01772eb2
 \.
 
 
@@ -450,7 +450,7 @@ COPY public.kabc_version (version_num) FROM stdin;
 --
 
 COPY public.kabc_workers (id, study, name, facts, first_seen, last_seen, changes, changed, round, n_done, n_samples, n_paid) FROM stdin;
-1	1	vm-13237-63427ea8	{"role":"run","host":"vm","boot":"8a6a7c0a-1872-41ae-a2b4-abdc1b47f298 pid:[4026531836]","pid":13237,"started":"917907","arms":["arm 0","arm 1","arm 2","arm 3"],"kabc":"0.2.0.dev0","python":"3.11.7"}	1795137488.962346	1795137489.16018	6	1795137489.160182	0	4	80	80
+1	1	vm-14807-528ae1a5	{"role":"run","host":"vm","boot":"8a6a7c0a-1872-41ae-a2b4-abdc1b47f298 pid:[4026531836]","pid":14807,"started":"924462","arms":["arm 0","arm 1","arm 2","arm 3"],"kabc":"0.2.0.dev0","python":"3.11.7"}	1795137554.513759	1795137554.724042	6	1795137554.724044	0	4	80	80
 \.
 
 
@@ -720,5 +720,5 @@ ALTER TABLE ONLY public.kabc_workers
 -- PostgreSQL database dump complete
 --
 
-\unrestrict 6HpYjgHpG8e3qtIfe8s3xwUUACGMjOOzr2nuDKJuP6xeFbih8NAsO7UM2kGA4bE
+\unrestrict MwwAVXIEWH33J5Ez1MPgrVrbGxKNln8P3LvpgQ7Lkv0tADzkdtyHJJLaSTn5qBF
 
