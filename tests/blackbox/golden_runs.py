@@ -26,19 +26,19 @@ Run = Callable[[], Any]
 LATENCY: dict[str, Any] = {"arm": "host", "values": ["latency"]}
 
 
-def clustered(source: object, n_clusters: int | None = None, **settings: Any) -> Run:
+def clustered(source: Any, n_clusters: int | None = None, **settings: Any) -> Run:
     """A run of `kabc.cluster`."""
     given = {"seed": 0, "progress": False, **settings}
     return lambda: kabc.cluster(source, n_clusters, **given)
 
 
-def checked(source: object, **settings: Any) -> Run:
+def checked(source: Any, **settings: Any) -> Run:
     """A run of `kabc.check`."""
     given = {"seed": 0, "progress": False, "tolerance": "5%", **settings}
     return lambda: kabc.check(source, **given)
 
 
-def odd(source: object, **settings: Any) -> Run:
+def odd(source: Any, **settings: Any) -> Run:
     """A run of `kabc.outliers`."""
     given = {"seed": 0, "progress": False, **settings}
     return lambda: kabc.outliers(source, **given)
@@ -71,7 +71,7 @@ def frame(library: str) -> Any:
         import polars
 
         return polars.read_parquet("hosts.parquet")
-    import pandas
+    import pandas  # type: ignore[import-untyped]
 
     return pandas.read_parquet("hosts.parquet")
 
