@@ -43,7 +43,7 @@ _LINES: dict[str, str | list[str]] = {
     "run, settings": "run --config hosts.toml",
     "run, timings": "run timings.json --clusters 2 --seed 0",
     "run, commands": ["run", *_SOURCE, "--clusters", "2", "--save", "commands.json", "--report", "commands.html"],
-    "run, a command that fails": ["run", f"--command=x={_DRAW} 0 0.5", *_SOURCE, "--clusters", "2"],
+    "run, a command that fails": ["run", f"--command=x={_DRAW} 0 0.5", *_SOURCE[:-2], "--clusters", "2"],  # one by one
     "run, failures encoded": [
         *(
             "run",
